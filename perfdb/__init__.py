@@ -1,0 +1,1 @@
+"""perfdb: what is known about the speed of code, and what changed."""

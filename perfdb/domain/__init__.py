@@ -1,0 +1,1 @@
+"""The words of the glossary as frozen values; standard library only."""

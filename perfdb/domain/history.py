@@ -1,0 +1,110 @@
+"""History: what the store gives back, as values: series with their points, runs and outcomes in summary."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from perfdb.domain.case import Case, Cost, Outcome
+from perfdb.domain.commit import CodeState, Commit
+from perfdb.domain.metric import Metric
+from perfdb.domain.run import RunState
+from perfdb.domain.verdict import Verdict, VerdictKind
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A stored series: its identity in clear. ``digest`` hashes its ``SeriesKey``; ``floor`` is the declared one."""
+
+    digest: str
+    repository: str
+    benchmark: str
+    case: Case
+    provider: str
+    protocol: str
+    metric: Metric
+    hardware: str
+    hardware_label: str
+    cost: Cost | None = None
+    floor: float | None = None
+    is_control: bool = False
+
+    @property
+    def label(self) -> str:
+        """``benchmark[axis=value,...]``."""
+        return f"{self.benchmark}[{self.case.label}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One measurement of a series as stored. ``commit`` is None for unversioned code; ``verdict`` the one in force."""
+
+    run_id: str
+    started_at: datetime
+    value: float
+    process_values: tuple[float, ...]
+    code_state: CodeState
+    commit: Commit | None
+    environment: str
+    hostname: str = ""
+    verdict: Verdict | None = None
+
+    @property
+    def may_be_baseline(self) -> bool:
+        """Only committed code with a known place on its branch forms baselines."""
+        return self.code_state is CodeState.COMMITTED and self.commit is not None and self.commit.position is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesHistory:
+    """A series with its points, ordered by commit position, then time; points without a position by time at the end."""
+
+    series: Series
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeasurement:
+    """One series' point in one run."""
+
+    series: Series
+    point: Point
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOutcome:
+    """How a case ended in one process of a run."""
+
+    run_id: str
+    benchmark: str
+    case: Case
+    provider: str
+    process: int
+    outcome: Outcome
+    detail: str
+
+    @property
+    def label(self) -> str:
+        """``benchmark[axis=value,...]``."""
+        return f"{self.benchmark}[{self.case.label}]"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run at a glance. ``outcomes`` counts cases (their worst outcome over processes), ``verdicts`` measurements."""
+
+    run_id: str
+    repository: str
+    suite: str
+    state: RunState
+    code_state: CodeState
+    commit: Commit | None
+    branch: str
+    started_at: datetime
+    finished_at: datetime | None
+    hostname: str
+    hardware: str
+    hardware_label: str
+    environment: str
+    outcomes: Mapping[Outcome, int]
+    verdicts: Mapping[VerdictKind, int]
+    suspects: int = 0

@@ -1,0 +1,1 @@
+"""Everything that knows SQL: schema, connections, the embedded server, ingest, history, verdicts."""

@@ -1,0 +1,82 @@
+"""Engine: connections to a PostgreSQL of a supported version, and one sentence when there is none."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+
+from perfdb.errors import StoreError
+
+OLDEST_SUPPORTED = 15
+DRIVER = "postgresql+psycopg"
+
+
+def open_engine(url: str) -> Engine:
+    """Connect and check the server's version. Raises ``StoreError`` naming the server, never its password."""
+    parsed = parse_url(url)
+    engine = create_engine(
+        parsed, pool_pre_ping=True, connect_args={"connect_timeout": 10, "options": "-c timezone=UTC"}
+    )
+    try:
+        with explained(address(url)), engine.connect() as connection:
+            check_version(connection, address(url))
+    except StoreError:
+        engine.dispose()
+        raise
+    return engine
+
+
+def parse_url(url: str) -> URL:
+    """A PostgreSQL address for psycopg 3; ``postgres://`` and ``postgresql://`` are taken too."""
+    try:
+        parsed = make_url(url)
+        parsed.get_dialect()
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        raise StoreError(
+            "the database address is not an address; write PERFDB_DATABASE_URL as postgresql://user@host:5432/name"
+        ) from error
+    if parsed.drivername not in ("postgres", "postgresql", DRIVER):
+        raise StoreError(
+            f"the database address names {parsed.drivername}; perfdb keeps its data in PostgreSQL only: "
+            "write PERFDB_DATABASE_URL as postgresql://user@host:5432/name"
+        )
+    return parsed.set(drivername=DRIVER)
+
+
+def address(url: str) -> str:
+    """``host:port/database`` for people: no user, no password."""
+    parsed = parse_url(url)
+    host = parsed.query.get("host") or parsed.host or "localhost"
+    return f"{host}:{parsed.port or 5432}/{parsed.database or ''}"
+
+
+def check_version(connection: Connection, server: str) -> None:
+    """Raise ``StoreError`` when the server is older than perfdb supports."""
+    version = int(connection.scalar(text("SHOW server_version_num")) or 0) // 10_000
+    if version < OLDEST_SUPPORTED:
+        raise StoreError(
+            f"the PostgreSQL at {server} is version {version}; perfdb needs {OLDEST_SUPPORTED} or newer: upgrade it, "
+            "or unset PERFDB_DATABASE_URL to use the embedded one"
+        )
+
+
+@contextmanager
+def explained(server: str) -> Iterator[None]:
+    """Turn a lost or refused connection into one sentence."""
+    try:
+        yield
+    except OperationalError as error:
+        raise StoreError(
+            f"the database at {server} cannot be used: {_first_line(error)}; check that it runs and that "
+            "PERFDB_DATABASE_URL is right, then repeat the command"
+        ) from error
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+        raise StoreError(f"the connection to the database at {server} was lost; repeat the command") from error
+
+
+def _first_line(error: OperationalError) -> str:
+    lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
+    return lines[0].rstrip(".;") if lines else "no answer"

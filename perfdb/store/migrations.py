@@ -1,0 +1,78 @@
+"""Migrations: the Alembic scripts found and applied; a database newer than the code is refused."""
+
+from pathlib import Path
+
+import alembic.command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, text
+
+from perfdb.errors import StoreError
+
+#: Any constant serves: two migrations of one database wait for each other on it.
+MIGRATION_LOCK = 0x70657266_6462
+
+
+def scripts_folder() -> Path:
+    """``perfdb/alembic`` of an installed wheel, else ``alembic`` of the checkout."""
+    package = Path(__file__).parents[1]
+    for folder in (package / "alembic", package.parent / "alembic"):
+        if (folder / "env.py").is_file():
+            return folder
+    raise StoreError(f"the migration scripts are missing beside {package}; install perfdb again")
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the database to this code's revision; waits while another process migrates."""
+    with engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
+        if revision(connection) == newest_revision():
+            return
+        _refuse_newer(connection)
+        alembic.command.upgrade(alembic_config(connection), "head")
+
+
+def check_migrated(engine: Engine) -> None:
+    """Raise ``StoreError`` unless the database is at this code's revision."""
+    with engine.connect() as connection:
+        _refuse_newer(connection)
+        if revision(connection) != newest_revision():
+            raise StoreError(
+                f"the database is at revision {revision(connection) or 'none'}, this perfdb needs {newest_revision()}; "
+                "run: perfdb db migrate"
+            )
+
+
+def revision(connection: Connection) -> str | None:
+    """The revision the database is at; None before the first migration."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def newest_revision() -> str:
+    """The revision of this code."""
+    head = _scripts().get_current_head()
+    if head is None:
+        raise StoreError(f"{scripts_folder()} holds no migration; install perfdb again")
+    return head
+
+
+def alembic_config(connection: Connection) -> Config:
+    """Alembic's settings for one open connection."""
+    config = Config()
+    config.set_main_option("script_location", str(scripts_folder()).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(str(scripts_folder()))
+
+
+def _refuse_newer(connection: Connection) -> None:
+    current = revision(connection)
+    if current is not None and current not in {script.revision for script in _scripts().walk_revisions()}:
+        raise StoreError(
+            f"the database is at revision {current}, which this perfdb does not know: a newer perfdb migrated it; "
+            "upgrade perfdb on this machine"
+        )

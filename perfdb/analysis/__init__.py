@@ -1,0 +1,1 @@
+"""Statistics of series: values in, values out; no connection, clock or GPU."""

@@ -1,0 +1,116 @@
+"""Comparison: two runs judged by their processes with a moderated t test and a floor.
+
+The process is the unit of evidence. Its variance within the two runs is pooled with the variance that the series showed
+in its history (Smyth, Linear models and empirical Bayes methods, 2004), whose weight is estimated from how much that
+variance itself varies, at most 8 degrees of freedom. Without history it is Student's test.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from perfdb.analysis.floors import comparison_floor, is_fixed, starting_floor
+from perfdb.analysis.judge import is_too_noisy
+from perfdb.analysis.noise import LEAST_NOISE, Floats, logs
+from perfdb.domain.history import Point, Series
+from perfdb.domain.verdict import Reason, Verdict, VerdictKind
+
+#: A fixed 8 where the variance varies 7-fold gives 8 % false changes, so 8 is the most (docs/method.md, comparison).
+MOST_PRIOR_DF = 8.0
+FEWEST_RUNS_FOR_PRIOR = 5
+SIGNIFICANCE = 0.01
+CONFIDENCE, POWER = 0.975, 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What history says about the variance of one process (of logarithms), and how many degrees that is worth."""
+
+    variance: float
+    df: float
+
+
+def prior_of(points: Sequence[Point]) -> Prior | None:
+    """The prior from the processes of past runs; None with fewer than 5 runs of at least 2 processes."""
+    sides = [logs(point.process_values) for point in points if len(point.process_values) > 1]
+    if len(sides) < FEWEST_RUNS_FOR_PRIOR:
+        return None
+    df = np.array([side.size - 1 for side in sides], dtype=np.float64)
+    variances = np.maximum(np.array([np.var(side, ddof=1) for side in sides]), LEAST_NOISE**2)
+    scaled = np.log(variances) - special.digamma(df / 2) + np.log(df / 2)
+    excess = float(np.var(scaled, ddof=1) - np.mean(special.polygamma(1, df / 2)))
+    prior_df = min(MOST_PRIOR_DF, 2 * _inverse_trigamma(excess)) if excess > 0 else MOST_PRIOR_DF
+    centre = float(np.mean(scaled)) + float(special.digamma(prior_df / 2)) - math.log(prior_df / 2)
+    return Prior(math.exp(centre), prior_df)
+
+
+def compare_points(
+    series: Series, base: Point, head: Point, prior: Prior | None = None, noise: float | None = None
+) -> Verdict:
+    """The verdict of ``head`` against ``base``. ``noise`` is the series' own, where it has shown one."""
+    start = starting_floor(series.protocol, series.metric.name, series.floor)
+    floor = comparison_floor(start, noise, is_fixed=is_fixed(series.metric.name, series.floor))
+    left, right = logs(base.process_values), logs(head.process_values)
+    if min(left.size, right.size) < 2:
+        return Verdict(VerdictKind.UNDECIDED, Reason.TOO_FEW_PROCESSES, floor=floor)
+    test = _Test.of(left, right, prior)
+    if is_too_noisy(series, base) or is_too_noisy(series, head):
+        return test.verdict(VerdictKind.UNDECIDED, Reason.MACHINE_TOO_NOISY, series, floor)
+    return test.verdict(*_decide(test, series, floor), series, floor)
+
+
+def _decide(test: "_Test", series: Series, floor: float) -> tuple[VerdictKind, Reason]:
+    low, delta, high = test.deltas(series)
+    if test.p < SIGNIFICANCE and abs(delta) >= floor:
+        return (VerdictKind.REGRESSION if delta > 0 else VerdictKind.IMPROVEMENT), Reason.CHANGED
+    if high >= floor or low <= -floor:
+        return VerdictKind.UNDECIDED, Reason.INTERVAL_HOLDS_BOTH
+    return VerdictKind.OK, Reason.BELOW_FLOOR if test.p < SIGNIFICANCE else Reason.WITHIN_NOISE
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """The difference of two means of logarithms, its standard error, and the degrees of freedom behind it."""
+
+    shift: float
+    error: float
+    df: float
+
+    @classmethod
+    def of(cls, left: Floats, right: Floats, prior: Prior | None) -> "_Test":
+        df = float(left.size + right.size - 2)
+        squares = float(np.sum((left - left.mean()) ** 2) + np.sum((right - right.mean()) ** 2))
+        prior_squares, prior_df = (prior.variance * prior.df, prior.df) if prior else (0.0, 0.0)
+        variance = max((squares + prior_squares) / (df + prior_df), 1e-18)  # equal values: no division by 0
+        error = math.sqrt(variance * (1 / left.size + 1 / right.size))
+        return cls(float(right.mean() - left.mean()), error, df + prior_df)
+
+    @property
+    def p(self) -> float:
+        """Two-sided."""
+        return float(2 * stats.t.sf(abs(self.shift) / self.error, self.df))
+
+    def deltas(self, series: Series) -> tuple[float, float, float]:
+        """Low end of the 95 % interval, delta, high end."""
+        reach = float(stats.t.ppf(CONFIDENCE, self.df)) * self.error
+        shifts = (self.shift - reach, self.shift, self.shift + reach)
+        low, delta, high = sorted(series.metric.slowdown(1.0, math.exp(min(shift, 700.0))) for shift in shifts)
+        return low, delta, high
+
+    def smallest_detectable(self) -> float:
+        """The change that is found with a probability of 95 %."""
+        quantiles = stats.t.ppf(1 - SIGNIFICANCE / 2, self.df) + stats.t.ppf(POWER, self.df)
+        return math.expm1(min(float(quantiles) * self.error, 700.0))
+
+    def verdict(self, kind: VerdictKind, reason: Reason, series: Series, floor: float) -> Verdict:
+        low, delta, high = self.deltas(series)
+        detectable = max(floor, self.smallest_detectable())
+        return Verdict(kind, reason, delta=delta, low=low, high=high, smallest_detectable=detectable, floor=floor)
+
+
+def _inverse_trigamma(value: float) -> float:
+    """X with trigamma(x) = value, for value > 0."""
+    return float(optimize.brentq(lambda x: float(special.polygamma(1, x)) - value, 1e-8, 1e8))

@@ -1,0 +1,122 @@
+"""Detect: what happens when a run arrives, from its spool file to its verdicts, in one transaction."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine
+
+from perfdb.analysis.baseline import FEWEST_RESULTS, current_segment
+from perfdb.analysis.comparison import compare_points, prior_of
+from perfdb.analysis.judge import earlier, judge_point
+from perfdb.domain.comparison import Comparison, Delta
+from perfdb.domain.history import RunMeasurement, SeriesHistory
+from perfdb.domain.run import Run, RunState
+from perfdb.domain.verdict import Verdict, VerdictKind
+from perfdb.errors import PerfdbError, SelectionError
+from perfdb.spool import SUFFIX, Rejection, read_spool
+from perfdb.store.history import environments, histories_of_run, run_measurements
+from perfdb.store.ingest import IngestReport, ingest_run
+from perfdb.store.runs import find_run
+from perfdb.store.verdicts import later_runs, save_verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What became of one spool file: a report, or the sentence that says why it was refused."""
+
+    path: Path
+    report: IngestReport | None = None
+    rejections: tuple[Rejection, ...] = ()
+    refusal: str = ""
+
+
+def ingest_file(engine: Engine, path: Path) -> FileReport:
+    """Store and judge one spool file in one transaction. Raises ``SpoolError`` when the file is refused."""
+    spool_file = read_spool(path)
+    with engine.begin() as connection:
+        report = receive(connection, spool_file.run)
+    return FileReport(path, report, spool_file.rejections)
+
+
+def ingest_files(engine: Engine, paths: Iterable[Path]) -> list[FileReport]:
+    """Store and judge files one by one; one that is refused does not hold up the others."""
+    reports = []
+    for path in paths:
+        try:
+            reports.append(ingest_file(engine, path))
+        except PerfdbError as refusal:
+            reports.append(FileReport(path, refusal=str(refusal)))
+    return reports
+
+
+def ingest_folder(engine: Engine, spool: Path, ingested: Path) -> list[FileReport]:
+    """Store and judge every waiting file, oldest first. A complete run's file moves to ``ingested``; others wait on."""
+    waiting = sorted(spool.glob(f"*{SUFFIX}"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+    reports = ingest_files(engine, waiting)
+    for done in reports:
+        if done.report and done.report.state is RunState.COMPLETE and not done.rejections:
+            ingested.mkdir(parents=True, exist_ok=True)
+            done.path.replace(ingested / done.path.name)
+    return reports
+
+
+def receive(connection: Connection, run: Run) -> IngestReport:
+    """Store a run and judge it; a run that arrives late has the later ones judged again."""
+    report = ingest_run(connection, run)
+    if report.is_changed and report.state is RunState.COMPLETE:
+        judge_run(connection, report.run_id)
+        for later in later_runs(connection, report.run_id):
+            judge_run(connection, later)
+    return report
+
+
+def judge_run(connection: Connection, run_id: str) -> int:
+    """Judge every series of a run against its history; gives how many verdicts are new."""
+    histories = histories_of_run(connection, run_id)
+    verdicts = {history.series.digest: judge_point(history, run_id) for history in histories}
+    return save_verdicts(connection, run_id, verdicts)
+
+
+def compare_runs(connection: Connection, base: str, head: str, *, repository: str | None = None) -> Comparison:
+    """HEAD against BASE, judged by their processes. Raises ``SelectionError`` for unknown runs, or one run twice."""
+    base_run = find_run(connection, base, repository=repository)
+    head_run = find_run(connection, head, repository=repository)
+    if base_run.run_id == head_run.run_id:
+        raise SelectionError(
+            f"{base} and {head} are the same run {base_run.run_id[:8]}; choose two with: perfdb list runs"
+        )
+    old = {m.series.digest: m for m in run_measurements(connection, base_run.run_id)}
+    new = {m.series.digest: m for m in run_measurements(connection, head_run.run_id)}
+    histories = {h.series.digest: h for h in histories_of_run(connection, head_run.run_id)}
+    deltas = [_delta(old[digest], new[digest], histories[digest]) for digest in new if digest in old]
+    facts = environments(connection, (base_run.environment, head_run.environment))
+    return Comparison(
+        base=base_run,
+        head=head_run,
+        deltas=tuple(sorted(deltas, key=_by_evidence)),
+        only_base=tuple(m.series for digest, m in old.items() if digest not in new),
+        only_head=tuple(m.series for digest, m in new.items() if digest not in old),
+        environment_changes=facts[base_run.environment].changes_to(facts[head_run.environment]),
+    )
+
+
+def _delta(base: RunMeasurement, head: RunMeasurement, history: SeriesHistory) -> Delta:
+    """One series of two runs, with what its history without them says about its noise."""
+    both = (base.point.run_id, head.point.run_id)
+    past = [point for point in history.points if point.run_id not in both and point.may_be_baseline]
+    segment = current_segment(earlier(past, head.point))
+    noise = segment.noise if segment.count >= FEWEST_RESULTS else None
+    return Delta(
+        head.series, base.point, head.point, compare_points(head.series, base.point, head.point, prior_of(past), noise)
+    )
+
+
+def _by_evidence(delta: Delta) -> tuple[int, float, str]:
+    """Changes first, then what is undecided, then the rest; the largest first within each."""
+    rank = {VerdictKind.REGRESSION: 0, VerdictKind.IMPROVEMENT: 1, VerdictKind.UNDECIDED: 2, VerdictKind.OK: 3}
+    return (rank[delta.verdict.kind], -abs(_size(delta.verdict)), delta.series.label)
+
+
+def _size(verdict: Verdict) -> float:
+    return verdict.delta or 0.0

@@ -1,0 +1,13 @@
+"""Finding: one thing that ``perfdb doctor`` looked at."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, what was seen, and what to do about it: ``action`` is "" when nothing needs doing."""
+
+    name: str
+    is_ok: bool
+    text: str
+    action: str = ""

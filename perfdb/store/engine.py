@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, ProgrammingError
 
 from perfdb.errors import StoreError
 
@@ -80,3 +80,24 @@ def explained(server: str) -> Iterator[None]:
 def _first_line(error: OperationalError) -> str:
     lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
     return lines[0].rstrip(".;") if lines else "no answer"
+
+
+def sibling_database(url: str, name: str) -> str:
+    """The address of another database of the same server, made when it is not there.
+
+    Raises ``StoreError`` when it can neither be found nor made.
+    """
+    server = create_engine(parse_url(url), isolation_level="AUTOCOMMIT")
+    try:
+        with explained(address(url)), server.connect() as connection:
+            known = text("SELECT 1 FROM pg_database WHERE datname = :name")
+            if not connection.scalar(known, {"name": name}):
+                connection.execute(text(f'CREATE DATABASE "{name}"'))
+    except ProgrammingError as error:
+        raise StoreError(
+            f"the database {name} cannot be made at {address(url)}: {error.orig}; make it as its owner, or unset "
+            "PERFDB_DATABASE_URL to use the embedded server"
+        ) from error
+    finally:
+        server.dispose()
+    return parse_url(url).set(database=name).render_as_string(hide_password=False)

@@ -107,14 +107,16 @@ def repositories(connection: Connection) -> list[str]:
     return [row["name"] for row in _rows(connection, "SELECT name FROM repositories ORDER BY name")]
 
 
-def complete_shas(connection: Connection, repository: str, suite: str) -> set[str]:
-    """Commits that a complete run of ``suite`` measured, without uncommitted changes."""
+def complete_shas(connection: Connection, repository: str, suite: str, hardware: str | None = None) -> set[str]:
+    """Commits that a complete run of ``suite`` measured (on this hardware), without uncommitted changes."""
     query = """
         SELECT DISTINCT co.sha FROM runs r JOIN commits co ON co.id = r.commit_id
         JOIN repositories repo ON repo.id = r.repository_id JOIN suites su ON su.id = r.suite_id
+        JOIN hardware hw ON hw.id = r.hardware_id
         WHERE repo.name = :repository AND su.name = :suite AND r.state = 'complete' AND r.code_state = 'committed'
+          AND (CAST(:hardware AS text) IS NULL OR hw.digest = :hardware)
     """
-    return {row["sha"] for row in _rows(connection, query, repository=repository, suite=suite)}
+    return {row["sha"] for row in _rows(connection, query, repository=repository, suite=suite, hardware=hardware)}
 
 
 def summary_counts(connection: Connection) -> StoreCounts:

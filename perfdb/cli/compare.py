@@ -1,0 +1,70 @@
+"""``perfdb compare``: two runs judged by their processes."""
+
+import subprocess
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from perfdb.cli.options import JsonOption, RepositoryOption, print_json
+
+REGRESSION_FOUND = 3
+
+
+class FailOn(StrEnum):
+    """What makes the command exit with 3."""
+
+    NEVER = "never"
+    REGRESSION = "regression"
+
+
+def compare(
+    base: Annotated[
+        str, typer.Argument(metavar="BASE", help="A revision, a run id, latest, or latest~N.")
+    ] = "latest~1",
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="The same, for the newer side.")] = "latest",
+    repository: RepositoryOption = None,
+    fail_on: Annotated[FailOn, typer.Option(help="Exit with 3 when this is found.")] = FailOn.NEVER,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge HEAD against BASE: every series both runs measured, by its processes and its floor.
+
+    BASE latest~N counts runs of HEAD's suite on HEAD's hardware.
+
+    Example: perfdb compare latest~1 latest --fail-on regression
+    """
+    from perfdb.cli.screen import console
+    from perfdb.database import open_migrated
+    from perfdb.detect import compare_runs
+    from perfdb.domain.verdict import VerdictKind
+    from perfdb.reports.encoding import encoded
+    from perfdb.reports.sentences import code_of, headline
+    from perfdb.reports.terminal import comparison_table, missing_lines
+    from perfdb.settings import load_settings
+
+    with open_migrated(load_settings()) as engine, engine.connect() as connection:
+        comparison = compare_runs(connection, revision(base), revision(head), repository=repository)
+    if as_json:
+        print_json({"headline": headline(comparison), **encoded(comparison)})
+    else:
+        screen = console()
+        screen.print(headline(comparison), style="bold")
+        for side, run in (("base", comparison.base), ("head", comparison.head)):
+            screen.print(f"{side}: run {run.run_id[:8]}, {run.suite} of {run.repository} at {code_of(run)}")
+        screen.print(comparison_table(comparison.deltas))
+        for line in missing_lines(comparison):
+            screen.print(line)
+    if fail_on is FailOn.REGRESSION and comparison.count(VerdictKind.REGRESSION):
+        raise typer.Exit(REGRESSION_FOUND)
+
+
+def revision(wanted: str) -> str:
+    """The SHA that git knows ``wanted`` by in the working folder, else ``wanted`` itself (a run id, ``latest``)."""
+    if wanted.startswith(("latest", "-")):
+        return wanted
+    asked = ["git", "rev-parse", "--verify", "--quiet", f"{wanted}^{{commit}}"]
+    try:
+        found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return wanted
+    return found.stdout.strip() if found.returncode == 0 else wanted

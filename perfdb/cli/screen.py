@@ -1,0 +1,11 @@
+"""Screen: where tables go. Output that is no terminal gets a wide, plain table instead of a folded one."""
+
+from rich.console import Console
+
+PIPE_WIDTH = 240
+
+
+def console() -> Console:
+    """Standard output."""
+    screen = Console(highlight=False)
+    return screen if screen.is_terminal else Console(highlight=False, width=PIPE_WIDTH)

@@ -1,0 +1,1 @@
+"""Tables for people: pure functions over domain values."""

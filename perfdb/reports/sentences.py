@@ -1,0 +1,55 @@
+"""Sentences: verdicts and outcomes in words, the same on the command line and on pages."""
+
+from perfdb.domain.comparison import Comparison
+from perfdb.domain.history import RunSummary
+from perfdb.domain.verdict import Reason, Verdict, VerdictKind
+from perfdb.reports.formatting import counted, percent
+
+REASONS = {
+    Reason.WITHIN_NOISE: "within the noise",
+    Reason.SUSPECT: "looks changed, not confirmed",
+    Reason.MACHINE_TOO_NOISY: "machine too noisy: its processes differ by more than 20 %",
+    Reason.TOO_FEW_PROCESSES: "too few processes: measure with at least 2",
+    Reason.INTERVAL_HOLDS_BOTH: "too wide an interval: measure with more processes",
+    Reason.BELOW_FLOOR: "changed by less than the floor",
+    Reason.CHANGED: "changed",
+    Reason.NOT_COMPARABLE: "not comparable",
+}
+
+
+def reason_of(verdict: Verdict) -> str:
+    """Why a verdict is what it is, and what is missing."""
+    if verdict.reason is Reason.SHORT_HISTORY:
+        return f"needs {counted(verdict.missing, 'more result')}"
+    return REASONS[verdict.reason]
+
+
+def headline(comparison: Comparison) -> str:
+    """The verdict of a comparison in one line."""
+    if not comparison.deltas:
+        return "Nothing to compare: the two runs share no series."
+    slower, faster = comparison.count(VerdictKind.REGRESSION), comparison.count(VerdictKind.IMPROVEMENT)
+    if comparison.controls_moved:
+        moved = ", ".join(delta.series.benchmark for delta in comparison.controls_moved)
+        return f"The controls moved ({moved}): suspect the machine or the stack before the code."
+    if not slower and not faster:
+        return f"No change found in {counted(len(comparison.deltas), 'series', 'series')}{_undecided(comparison)}."
+    parts = [counted(slower, "regression")] * bool(slower) + [counted(faster, "improvement")] * bool(faster)
+    return f"{' and '.join(parts).capitalize()}{_undecided(comparison)}."
+
+
+def code_of(run: RunSummary) -> str:
+    """Commit and state of what a run measured."""
+    if run.commit is None:
+        return "unversioned"
+    return run.commit.short if run.code_state == "committed" else f"{run.commit.short} + changes"
+
+
+def delta_of(verdict: Verdict | None) -> str:
+    """The relative change; a dash where there is none."""
+    return percent(verdict.delta if verdict else None)
+
+
+def _undecided(comparison: Comparison) -> str:
+    many = comparison.count(VerdictKind.UNDECIDED)
+    return f", {many} undecided" if many else ""

@@ -9,6 +9,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
 
@@ -19,15 +20,24 @@ FIRST_PORT = 8501
 PORTS_TRIED = 200
 START_S = 60.0
 PACKAGE = Path(__file__).resolve().parents[2] / "dashboard"
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the dashboard listens: a port asked for, or None for the first free one; an address, loopback by default."""
+
+    port: int | None = None
+    listen: str = LOOPBACK
 
 
 @contextmanager
 def dashboard(
-    home: Path, database_url: str, port: int | None, *, is_demo: bool = False
+    home: Path, database_url: str, place: Place, *, is_demo: bool = False
 ) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
     """Start the dashboard; gives its address and process once it answers. Raises ``PerfdbError`` when it does not."""
     refuse_missing()
-    chosen = free_port(port)
+    chosen = free_port(place.port)
     log = home / "log" / "dashboard.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     environment = {
@@ -40,16 +50,16 @@ def dashboard(
     # the working folder is the state folder: a .streamlit folder beside the code under test is none of ours
     with (
         log.open("wb") as output,
-        child(command(chosen), folder=home, environment=environment, output=output) as process,
+        child(command(chosen, place.listen), folder=home, environment=environment, output=output) as process,
     ):
         wait_until_healthy(process, chosen, log)
         yield f"http://127.0.0.1:{chosen}", process
 
 
-def command(port: int) -> list[str]:
+def command(port: int, listen: str = LOOPBACK) -> list[str]:
     """How Streamlit is started."""
     options: dict[str, object] = {
-        "server.address": "127.0.0.1",
+        "server.address": listen,
         "server.port": port,
         "server.headless": True,
         "browser.serverAddress": "127.0.0.1",

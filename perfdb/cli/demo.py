@@ -22,7 +22,7 @@ def demo(
     Example: perfdb demo --port 8600
     """
     from perfdb.cli.children import stoppable
-    from perfdb.cli.dashboard_process import refuse_missing
+    from perfdb.cli.dashboard_process import Place, refuse_missing
     from perfdb.cli.serving import Manner, serve
     from perfdb.database import database_url
     from perfdb.demo import load_demo
@@ -42,7 +42,7 @@ def demo(
             new = load_demo(engine)
         engine.dispose()
         if dashboard:
-            serve(settings.home, own, Manner(port, browser, as_json, is_demo=True))
+            serve(settings.home, own, Manner(Place(port), browser, as_json, is_demo=True))
         elif as_json:
             print_json({"database": address(own), "new_runs": new})
         else:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from perfdb.cli.dashboard_process import dashboard
+from perfdb.cli.dashboard_process import Place, dashboard
 from perfdb.cli.state import UpState
 from perfdb.errors import PerfdbError
 
@@ -17,7 +17,7 @@ from perfdb.errors import PerfdbError
 class Manner:
     """How the dashboard is shown."""
 
-    port: int | None = None
+    place: Place = Place()
     browser: bool = True
     as_json: bool = False
     is_demo: bool = False
@@ -25,7 +25,7 @@ class Manner:
 
 def serve(home: Path, database_url: str, manner: Manner, state: UpState | None = None) -> None:
     """Show the dashboard until Ctrl-C or SIGTERM; raises ``PerfdbError`` when it ends by itself."""
-    with dashboard(home, database_url, manner.port, is_demo=manner.is_demo) as (address, process):
+    with dashboard(home, database_url, manner.place, is_demo=manner.is_demo) as (address, process):
         if state:
             state.tell(address)
         announce(address, manner)

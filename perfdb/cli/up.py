@@ -20,6 +20,7 @@ def up(
     measure: Annotated[bool, typer.Option("--measure/--no-measure", help="Measure this machine first.")] = True,
     suite: Annotated[str, typer.Option(help="The suite to measure.")] = "smoke",
     port: Annotated[int | None, typer.Option(help="The dashboard's port. Default: the first free from 8501.")] = None,
+    listen: Annotated[str, typer.Option(metavar="ADDRESS", help="Where the dashboard listens.")] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it where there is a desktop.")] = True,
     as_json: JsonOption = False,
 ) -> None:
@@ -30,18 +31,19 @@ def up(
     Example: perfdb up --no-measure --port 8600
     """
     from perfdb.cli.children import stoppable
-    from perfdb.cli.dashboard_process import free_port, refuse_missing
+    from perfdb.cli.dashboard_process import Place, free_port, refuse_missing
     from perfdb.cli.serving import Manner
     from perfdb.cli.state import UpState
     from perfdb.settings import load_settings
 
     settings = load_settings()
     refuse_missing()
-    manner = Manner(port or settings.dashboard_port, browser, as_json)
+    place = Place(port or settings.dashboard_port, listen)
+    manner = Manner(place, browser, as_json)
     state = UpState(settings.home)
     with stoppable(), state.claim() as is_first:
-        if is_first and manner.port:
-            free_port(manner.port)
+        if is_first and place.port:
+            free_port(place.port)
         _up(settings, manner, state if is_first else None, suite if measure else None)
 
 

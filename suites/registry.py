@@ -75,8 +75,8 @@ def benchmark(  # noqa: PLR0913 - a declaration has as many parts as it has
     """Declare the decorated function as a benchmark of ``cases``.
 
     The function gets a ``Case``, sets it up, and returns the callable to time, or a ``Launch``. ``cost`` gives FLOPs
-    and bytes of one call, ``reference`` the float64 result on the same operands. ``floor`` is the smallest relative change
-    that counts, where the protocol's own does not fit. ``control`` marks code that no commit should change.
+    and bytes of one call, ``reference`` the float64 result on the same operands. ``floor`` is the smallest relative
+    change that counts, where the protocol's own does not fit. ``control`` marks code that no commit should change.
     Raises ``DeclarationError`` for a benchmark without cases, or declared twice for one provider.
     """
 
@@ -110,13 +110,14 @@ def discover(modules: Sequence[str]) -> tuple[Benchmark, ...]:
 
 def load_file(path: Path) -> tuple[Benchmark, ...]:
     """Import a Python file by its path; the benchmarks that it declares itself."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = path.stem if path.stem not in sys.modules.keys() | sys.stdlib_module_names else f"{path.stem}_benchmarks"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise DeclarationError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
-    return controls_first(declared for declared in _declared.values() if declared.module == path.stem)
+    return controls_first(declared for declared in _declared.values() if declared.module == name)
 
 
 def controls_first(benchmarks: Iterable[Benchmark]) -> tuple[Benchmark, ...]:

@@ -2,7 +2,7 @@
 
 #: Moves values and computes nothing.
 EXACT = 0.0
-#: float32 sums of some thousand products: rounding grows with the root of their number, to about 1e-6.
+#: float32 sums of thousands of products: rounding grows with the root of their number, to about 1e-6 here.
 FLOAT32 = 1e-5
 #: Rounding to few levels: a value next to a threshold may land on the other side, and one flip among 10^5 values is 3e-3.
 QUANTIZED = 1e-2

@@ -58,7 +58,12 @@ def judge_value(series: Series, before: Sequence[Point], point: Point) -> Verdic
         return evidence.verdict(VerdictKind.UNDECIDED, Reason.MACHINE_TOO_NOISY, floor)
     if segment.missing:
         return evidence.verdict(VerdictKind.UNDECIDED, Reason.SHORT_HISTORY, floor)
-    return _decided(evidence, shown_floor(floor, segment.noise, is_fixed=fixed))
+    return judge_segment(segment, value, series, shown_floor(floor, segment.noise, is_fixed=fixed))
+
+
+def judge_segment(segment: Segment, value: float, series: Series, floor: float) -> Verdict:
+    """The verdict of one value, a logarithm, against a segment that is long enough to speak."""
+    return _decided(_Evidence(segment, value, series), floor)
 
 
 def is_too_noisy(series: Series, point: Point) -> bool:

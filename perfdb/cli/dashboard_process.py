@@ -25,10 +25,13 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the dashboard listens: a port asked for, or None for the first free one; an address, loopback by default."""
+    """Where the dashboard listens: a port asked for, or None for the first free one; loopback by default."""
 
     port: int | None = None
     listen: str = LOOPBACK
+
+
+ANYWHERE_FREE = Place()
 
 
 @contextmanager

@@ -44,9 +44,10 @@ def url(
 
     from perfdb.database import database_url
     from perfdb.settings import load_settings
+    from perfdb.store.engine import rendered
 
     with database_url(load_settings()) as address:
-        shown = make_url(address).set(drivername="postgresql").render_as_string(hide_password=not show_password)
+        shown = rendered(make_url(address).set(drivername="postgresql"), hide_password=not show_password)
     if as_json:
         print_json({"url": shown})
     else:

@@ -37,7 +37,7 @@ def doctor(as_json: JsonOption = False) -> None:
         print_json({"findings": encoded(findings)})
     else:
         console().print(findings_table(findings))
-    if not all(finding.is_ok for finding in findings):
+    if not all(finding.is_ok or finding.is_advice for finding in findings):
         raise typer.Exit(1)
 
 

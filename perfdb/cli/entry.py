@@ -41,7 +41,7 @@ class Verbs(TyperGroup):
         return [verb for verb in ORDER if verb in known] + sorted(known - set(ORDER))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb, or None for an unknown one."""
+        """The verb, or None for an unknown one; the name is click's."""
         if cmd_name in VERBS:
             module, _, name = VERBS[cmd_name].partition(":")
             return command_of(cmd_name, getattr(importlib.import_module(module), name))

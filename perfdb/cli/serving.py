@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from perfdb.cli.dashboard_process import Place, dashboard
+from perfdb.cli.dashboard_process import ANYWHERE_FREE, Place, dashboard
 from perfdb.cli.state import UpState
 from perfdb.errors import PerfdbError
 
@@ -17,7 +17,7 @@ from perfdb.errors import PerfdbError
 class Manner:
     """How the dashboard is shown."""
 
-    place: Place = Place()
+    place: Place = ANYWHERE_FREE
     browser: bool = True
     as_json: bool = False
     is_demo: bool = False

@@ -47,11 +47,13 @@ class Point:
     environment: str
     hostname: str = ""
     verdict: Verdict | None = None
+    is_complete: bool = True
 
     @property
     def may_be_baseline(self) -> bool:
-        """Only committed code with a known place on its branch forms baselines."""
-        return self.code_state is CodeState.COMMITTED and self.commit is not None and self.commit.position is not None
+        """Only complete runs of committed code with a known place on its branch form baselines."""
+        placed = self.commit is not None and self.commit.position is not None
+        return self.is_complete and placed and self.code_state is CodeState.COMMITTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,14 @@ from sqlalchemy import URL
 
 from perfdb.errors import EmbeddedError
 from perfdb.store.binaries import Binaries, find_binaries, server_account
+from perfdb.store.engine import rendered
 
 DATABASE = "perfdb"
 USER = "perfdb"
 #: The kernel's limit is 107 bytes with the socket's own name, which is up to 16.
 MAX_SOCKET_FOLDER_BYTES = 90
+#: PostgreSQL's programs call each other through a shell, between double quotes.
+UNQUOTED = ('"', "$", "`", "\\")
 #: After kill -9 the orphaned backends keep the memory for a moment: 1.7 to 2.3 s were seen.
 START_ATTEMPTS = 20
 SECONDS_BETWEEN_ATTEMPTS = 0.5
@@ -98,6 +101,11 @@ class EmbeddedServer:
         return self.home / "server.json"
 
     def _make_home(self) -> None:
+        if any(character in str(self.home) for character in UNQUOTED):
+            raise EmbeddedError(
+                f"the state folder {self.home} holds one of {' '.join(UNQUOTED)}, which PostgreSQL's programs do not "
+                "take; name another with PERFDB_HOME"
+            )
         try:
             self.home.mkdir(parents=True, exist_ok=True, mode=0o711 if self._account else 0o700)
         except OSError as error:
@@ -210,7 +218,7 @@ class EmbeddedServer:
             database=database,
             query={"host": host, "port": str(state["port"])},
         )
-        return url.render_as_string(hide_password=False)
+        return rendered(url)
 
     def _conninfo(self, database: str) -> str:
         state = self._state()

@@ -44,6 +44,12 @@ def parse_url(url: str) -> URL:
     return parsed.set(drivername=DRIVER)
 
 
+def rendered(url: URL, *, hide_password: bool = False) -> str:
+    """The address as text, with %20 for a space: libpq, unlike SQLAlchemy, does not read ``+`` as one."""
+    address_part, mark, query = url.render_as_string(hide_password=hide_password).partition("?")
+    return address_part + mark + query.replace("+", "%20")
+
+
 def address(url: str) -> str:
     """``host:port/database`` for people: no user, no password."""
     parsed = parse_url(url)
@@ -100,4 +106,4 @@ def sibling_database(url: str, name: str) -> str:
         ) from error
     finally:
         server.dispose()
-    return parse_url(url).set(database=name).render_as_string(hide_password=False)
+    return rendered(parse_url(url).set(database=name))

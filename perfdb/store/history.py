@@ -28,7 +28,7 @@ SERIES_TABLES = """
     JOIN hardware hw ON hw.id = s.hardware_id
 """
 POINT = """
-    x.run_id, x.started_at, x.value, x.process_values, r.code_state, env.digest AS environment, ma.hostname,
+    x.run_id, x.started_at, x.value, x.process_values, r.state, r.code_state, env.digest AS environment, ma.hostname,
     co.sha, co.parents, co.position, co.committed_at, co.subject,
     v.kind, v.reason, v.is_suspect, v.delta, v.low, v.high, v.smallest_detectable, v.floor,
     v.baseline_level, v.baseline_noise, v.baseline_count, v.missing

@@ -8,6 +8,7 @@ from perfdb.domain.case import Case, Cost
 from perfdb.domain.commit import CodeState, Commit
 from perfdb.domain.history import Point, Series
 from perfdb.domain.metric import Better, Metric
+from perfdb.domain.run import RunState
 from perfdb.domain.verdict import Baseline, Reason, Verdict, VerdictKind
 
 
@@ -47,6 +48,7 @@ def point_of(row: RowMapping) -> Point:
         environment=row["environment"],
         hostname=row["hostname"],
         verdict=verdict_of(row),
+        is_complete=row["state"] == RunState.COMPLETE,
     )
 
 

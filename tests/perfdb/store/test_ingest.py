@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
 from sqlalchemy import Connection, Engine, text
 
 from perfdb.domain.case import Outcome
@@ -80,8 +82,6 @@ def test_a_full_clone_gives_a_shallow_commit_its_place(connection: Connection, m
     full = make_run(position=5, number=2)
     known = full.header.code.commit
     assert known is not None
-    from dataclasses import replace
-
     placed = replace(known, sha=sha)
     header = replace(full.header, code=replace(full.header.code, commit=placed), commits=(placed,))
     ingest_run(connection, Run(header, full.results, full.finished_at))
@@ -112,11 +112,13 @@ def test_many_ingests_at_once_neither_collide_nor_deadlock(engine: Engine, make_
 
 
 def test_an_ingest_that_fails_leaves_nothing_behind(engine: Engine, make_run: Maker) -> None:
-    import pytest
+    def fail() -> None:
+        with engine.begin() as connection:
+            ingest_run(connection, make_run())
+            raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), engine.begin() as connection:
-        ingest_run(connection, make_run())
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        fail()
     with engine.connect() as connection:
         assert summary_counts(connection).runs == 0
         assert not connection.scalar(text("SELECT count(*) FROM repositories"))

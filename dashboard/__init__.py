@@ -1,0 +1,1 @@
+"""Streamlit views over perfdb: what people look at."""

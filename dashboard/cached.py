@@ -1,0 +1,135 @@
+"""Cached: the only reads of the dashboard, each kept for some seconds and shared by everyone who looks.
+
+What comes back is frozen, so everyone gets the same value: a copy for each reader (``st.cache_data``) would cost more
+than the read it saves.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+from sqlalchemy import Connection, Engine
+
+from perfdb.domain.environment import Environment
+from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary, Series, SeriesHistory
+from perfdb.errors import StoreError
+from perfdb.store import history, runs
+from perfdb.store.engine import address, explained, open_engine
+from perfdb.store.migrations import check_migrated
+from perfdb.store.runs import StoreCounts
+
+#: Seconds until a page sees what was ingested meanwhile.
+FRESH_S = 10
+#: Values kept of each kind of read; the oldest go first.
+KEPT = 200
+
+fresh = st.cache_resource(ttl=FRESH_S, max_entries=KEPT, show_spinner=False)
+
+
+def database_url() -> str:
+    """The database this dashboard shows. Raises ``StoreError`` when it was started without one."""
+    url = os.environ.get("PERFDB_DATABASE_URL")
+    if not url:
+        raise StoreError("PERFDB_DATABASE_URL is not set, so there is no database to show; start with: perfdb up")
+    return url
+
+
+@st.cache_resource(show_spinner=False, on_release=Engine.dispose)
+def engine(url: str) -> Engine:
+    """The one engine of this process. Raises ``StoreError`` when the database is unreachable or not migrated."""
+    opened = open_engine(url)
+    check_migrated(opened)
+    return opened
+
+
+@contextmanager
+def reading(url: str) -> Iterator[Connection]:
+    """A connection; a lost one is a ``StoreError``."""
+    opened = engine(url)
+    with explained(address(url)), opened.connect() as connection:
+        yield connection
+
+
+@fresh
+def counts(url: str) -> StoreCounts:
+    """How much there is."""
+    with reading(url) as connection:
+        return runs.summary_counts(connection)
+
+
+@fresh
+def recent_runs(url: str, limit: int) -> list[RunSummary]:
+    """The newest runs, newest first."""
+    with reading(url) as connection:
+        return runs.recent_runs(connection, limit=limit)
+
+
+@fresh
+def run(url: str, text: str) -> RunSummary:
+    """One run by id, SHA prefix or ``latest``."""
+    with reading(url) as connection:
+        return runs.find_run(connection, text)
+
+
+@fresh
+def run_measurements(url: str, run_id: str) -> list[RunMeasurement]:
+    """What a run measured, with the verdicts in force."""
+    with reading(url) as connection:
+        return history.run_measurements(connection, run_id)
+
+
+@fresh
+def run_outcomes(url: str, run_id: str) -> list[CaseOutcome]:
+    """How each case of a run ended in each process."""
+    with reading(url) as connection:
+        return runs.run_outcomes(connection, run_id)
+
+
+@fresh
+def suspects(url: str, limit: int) -> list[RunMeasurement]:
+    """Measurements that look or are changed, newest first."""
+    with reading(url) as connection:
+        return history.suspects(connection, limit=limit)
+
+
+@fresh
+def failures(url: str, limit: int) -> list[CaseOutcome]:
+    """Cases that gave no number, newest first."""
+    with reading(url) as connection:
+        return runs.failures(connection, limit=limit)
+
+
+@fresh
+def catalogue(url: str) -> list[Series]:
+    """Every series there is."""
+    with reading(url) as connection:
+        return history.catalogue(connection)
+
+
+@fresh
+def series(url: str, text: str) -> Series:
+    """One series by hash prefix or ``benchmark[axis=value,...]``."""
+    with reading(url) as connection:
+        return history.find_series(connection, text)
+
+
+@fresh
+def series_history(url: str, digest: str, limit: int | None) -> SeriesHistory:
+    """A series with its points, or the newest ``limit`` of them."""
+    with reading(url) as connection:
+        return history.series_history(connection, digest, limit=limit)
+
+
+@fresh
+def samples(url: str, digest: str, run_id: str) -> list[tuple[float, ...]]:
+    """The samples of one series in one run, a tuple a process."""
+    with reading(url) as connection:
+        return history.series_samples(connection, digest, run_id)
+
+
+@fresh
+def environments(url: str, digests: tuple[str, ...]) -> dict[str, Environment]:
+    """Software facts by digest."""
+    with reading(url) as connection:
+        return history.environments(connection, digests)

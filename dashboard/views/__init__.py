@@ -1,0 +1,1 @@
+"""One view per file; each draws one page from cached reads."""

@@ -1,0 +1,1 @@
+"""runners: how speed is measured, and where."""

@@ -1,0 +1,116 @@
+"""The alert tier: what makes a suspect, what does not, and what is said meanwhile."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from perfdb.analysis.judge import earlier, judge_value
+from perfdb.domain.case import Case
+from perfdb.domain.commit import CodeState, Commit
+from perfdb.domain.history import Point, Series
+from perfdb.domain.metric import LATENCY, RELATIVE_ERROR, Metric
+from perfdb.domain.verdict import Reason, Verdict, VerdictKind
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def series(metric: Metric = LATENCY, floor: float | None = None) -> Series:
+    return Series("0" * 32, "r", "b", Case.of(), "eager", "cpu", metric, "h", "h", floor=floor)
+
+
+def point(value: float, position: int | None, *, spread: float = 0.0, state: CodeState = CodeState.COMMITTED) -> Point:
+    place = position or 0
+    commit = Commit(f"{place:040x}", (), position, EPOCH, "s")
+    values = (value * (1 - spread / 2), value, value * (1 + spread / 2))
+    return Point(f"run {place:04} {state}", EPOCH + timedelta(hours=place), value, values, state, commit, "e")
+
+
+def quiet(count: int) -> list[Point]:
+    """Values 99, 100, 101 in turn: a noise of 1.4826 times about 1 %."""
+    return [point(100 + (n % 3 - 1), n) for n in range(1, count + 1)]
+
+
+def judged(value: float, before: list[Point], spread: float = 0.0) -> Verdict:
+    return judge_value(series(), before, point(value, 1000, spread=spread))
+
+
+def test_a_value_like_the_others_is_ok() -> None:
+    verdict = judged(100.0, quiet(30))
+    assert (verdict.kind, verdict.reason, verdict.is_suspect) == (VerdictKind.OK, Reason.WITHIN_NOISE, False)
+    assert verdict.delta == pytest.approx(0.0, abs=1e-12)
+    assert verdict.baseline is not None
+    assert verdict.baseline.level == pytest.approx(100.0)
+    assert verdict.baseline.count == 30
+
+
+def test_a_jump_of_ten_percent_is_a_suspect_and_not_yet_a_regression() -> None:
+    verdict = judged(110.0, quiet(30))
+    assert (verdict.kind, verdict.reason, verdict.is_suspect) == (VerdictKind.UNDECIDED, Reason.SUSPECT, True)
+    assert verdict.delta == pytest.approx(0.10)
+
+
+def test_a_jump_to_faster_is_a_suspect_with_a_negative_delta() -> None:
+    verdict = judged(90.0, quiet(30))
+    assert verdict.is_suspect
+    assert verdict.delta == pytest.approx(-0.10)
+
+
+def test_a_creeping_level_is_a_suspect_although_no_value_jumps() -> None:
+    crept = [point(102.4, n) for n in range(31, 36)]
+    verdict = judged(102.4, quiet(30) + crept)
+    assert verdict.is_suspect
+    assert verdict.delta is not None
+    assert verdict.delta < 0.03
+
+
+def test_fewer_than_fifteen_results_say_how_many_are_missing() -> None:
+    verdict = judged(200.0, quiet(12))
+    assert (verdict.kind, verdict.reason, verdict.missing) == (VerdictKind.UNDECIDED, Reason.SHORT_HISTORY, 3)
+    assert judged(200.0, []).missing == 15
+
+
+def test_a_run_whose_processes_differ_by_more_than_a_fifth_says_nothing() -> None:
+    assert judged(150.0, quiet(30), spread=0.21).reason is Reason.MACHINE_TOO_NOISY
+    assert judged(100.0, quiet(30), spread=0.19).reason is Reason.WITHIN_NOISE
+
+
+def test_uncommitted_results_form_no_baseline() -> None:
+    dirty = [point(100.0, n, state=CodeState.DIRTY) for n in range(1, 31)]
+    assert judged(100.0, dirty).missing == 15
+
+
+def test_a_lasting_change_starts_a_new_segment() -> None:
+    after = [point(120 + (n % 3 - 1), n) for n in range(41, 61)]
+    verdict = judged(120.0, quiet(40) + after)
+    assert verdict.baseline is not None
+    assert verdict.baseline.level == pytest.approx(120.0)
+    assert verdict.baseline.count == 20
+    assert verdict.kind is VerdictKind.OK
+
+
+def test_a_change_below_a_declared_floor_is_ok() -> None:
+    verdict = judge_value(series(floor=0.15), quiet(30), point(110.0, 1000))
+    assert (verdict.kind, verdict.reason, verdict.floor) == (VerdictKind.OK, Reason.BELOW_FLOOR, 0.15)
+
+
+def test_an_error_may_double_before_it_counts() -> None:
+    before = [point(1e-6, n) for n in range(1, 31)]
+    errors = series(RELATIVE_ERROR)
+    assert judge_value(errors, before, point(1.9e-6, 1000)).kind is VerdictKind.OK
+    assert judge_value(errors, before, point(2.1e-6, 1000)).is_suspect
+
+
+def test_every_verdict_says_what_it_would_have_seen() -> None:
+    noisy, calm = quiet(30), [point(100 + (n % 3 - 1) / 10, n) for n in range(1, 31)]
+    assert (judged(100.0, noisy).smallest_detectable or 0) > (judged(100.0, calm).smallest_detectable or 0) >= 0.005
+
+
+def test_only_what_lies_before_a_result_judges_it() -> None:
+    points = quiet(5)
+    assert earlier(points, points[2]) == points[:2]
+
+
+def test_a_result_without_a_place_is_judged_by_what_was_measured_before_it() -> None:
+    points = quiet(5)
+    unplaced = Point("u", EPOCH + timedelta(hours=3), 1.0, (1.0,), CodeState.UNVERSIONED, None, "e")
+    assert earlier([*points, unplaced], unplaced) == points[:2]

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dashboard.formatting import Scale
 from dashboard.timeline import Axis
 from dashboard.traces import (
     Look,
@@ -20,6 +19,7 @@ from dashboard.traces import (
     processes,
 )
 from perfdb.domain.history import Series
+from perfdb.reports.formatting import Scale
 
 #: Processes beyond these repeat colour and dash together.
 DASHES = ("solid", "dash", "dot", "dashdot")

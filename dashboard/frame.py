@@ -7,11 +7,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard.formatting import zone
 from dashboard.markup import Html, empty, link, markup
 from dashboard.palette import DARK, Palette, palette
 from dashboard.traces import Look
 from perfdb.errors import PerfdbError
+from perfdb.reports.formatting import zone
 
 STYLE = Path(__file__).with_name("style.css")
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from dashboard.markup import Html, joined, span
-from dashboard.sentences import OUTCOMES
 from dashboard.summary import FAILURES
 from dashboard.timeline import Mark, mark
 from perfdb.domain.case import Outcome
 from perfdb.domain.commit import CodeState
 from perfdb.domain.history import Point, RunSummary
 from perfdb.domain.verdict import VerdictKind
+from perfdb.reports.sentences import OUTCOMES
 
 GLYPHS = {Mark.SUSPECT: "◆", Mark.WORSE: "▲", Mark.BETTER: "▼", Mark.PLAIN: ""}
 STATES = {

@@ -3,32 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from dashboard.formatting import counted, interval, percent
 from perfdb.domain.case import Outcome
 from perfdb.domain.history import Series
 from perfdb.domain.metric import Better
-from perfdb.domain.verdict import Reason, Verdict, VerdictKind
-
-REASONS = {
-    Reason.WITHIN_NOISE: "within noise",
-    Reason.SUSPECT: "looks changed, not decided yet",
-    Reason.SHORT_HISTORY: "too little history to judge",
-    Reason.MACHINE_TOO_NOISY: "the machine is too noisy to judge",
-    Reason.TOO_FEW_PROCESSES: "too few processes to judge",
-    Reason.INTERVAL_HOLDS_BOTH: "could be a change or none",
-    Reason.BELOW_FLOOR: "a change below the floor",
-    Reason.CHANGED: "changed",
-    Reason.NOT_COMPARABLE: "not comparable",
-}
-OUTCOMES = {
-    Outcome.MEASURED: "measured",
-    Outcome.WRONG_RESULT: "wrong result",
-    Outcome.OUT_OF_MEMORY: "out of memory",
-    Outcome.TIMED_OUT: "timed out",
-    Outcome.UNSUPPORTED: "unsupported",
-    Outcome.FAILED: "failed",
-    Outcome.SKIPPED: "skipped",
-}
+from perfdb.domain.verdict import Verdict, VerdictKind
+from perfdb.reports.formatting import counted, interval, percent
+from perfdb.reports.sentences import OUTCOMES, REASONS
 
 
 def direction(delta: float, series: Series) -> str:

@@ -9,13 +9,13 @@ from math import exp
 import plotly.graph_objects as go
 from plotly.basedatatypes import BaseTraceType
 
-from dashboard.formatting import Scale, day, moment, percent, scale
 from dashboard.palette import Palette
 from dashboard.sentences import direction, verdict_words
 from dashboard.timeline import DRAWN, Axis, EnvironmentChange, LevelChange, Mark, mark, positions, thinned
 from perfdb.analysis.judge import RULE
 from perfdb.domain.history import Point, Series
 from perfdb.domain.verdict import Baseline
+from perfdb.reports.formatting import Scale, day, moment, percent, scale
 
 #: A value this many noises from the level is suspect.
 SUSPECT_NOISES = RULE.jump

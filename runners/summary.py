@@ -12,10 +12,9 @@ from perfdb.domain.case import Outcome
 from perfdb.domain.metric import LATENCY, RELATIVE_ERROR
 from perfdb.domain.run import CaseResult, Reading, Run
 from perfdb.record import encode_header
+from perfdb.reports.formatting import NOTHING, percent, quantity
+from perfdb.reports.sentences import OUTCOMES
 from runners.measure.messages import CaseKey
-
-#: (from this many microseconds on, divisor, unit)
-_UNITS = ((1e6, 1e6, "s"), (1e3, 1e3, "ms"), (1.0, 1.0, "us"), (0.0, 1e-3, "ns"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +83,13 @@ def table_of(rows: Sequence[Row], title: str) -> Table:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    return _latency(row.latency_us), _share(row.spread), _error(row), row.outcome.replace("_", " ")
-
-
-def _latency(us: float | None) -> str:
-    if us is None:
-        return "-"
-    _, divisor, unit = next(step for step in _UNITS if us >= step[0])
-    return f"{us / divisor:.4g} {unit}"
-
-
-def _share(spread: float | None) -> str:
-    return "-" if spread is None else f"{spread:.1%}"
+    latency = NOTHING if row.latency_us is None else quantity(row.latency_us, LATENCY.unit)
+    return latency, percent(row.spread, signed=False), _error(row), OUTCOMES[row.outcome]
 
 
 def _error(row: Row) -> str:
     if row.relative_error is None:
-        return "-"
+        return NOTHING
     return f"{row.relative_error:.1e}" + (f" / {row.tolerance:.0e}" if row.tolerance is not None else "")
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import cached, frame, sentences
-from dashboard.formatting import NOTHING, counted, exact, interval, moment, percent
 from dashboard.markup import Column, Html, block, empty, heading, joined, link, span, sparkline, table, title
 from dashboard.pieces import GLYPHS, commit_cell, outcome_pill, verdict_cell
 from dashboard.summary import Failing, Flagged, counted_marks, failing, flagged, matching
@@ -13,6 +12,7 @@ from dashboard.timeline import mark
 from dashboard.traces import Look
 from perfdb.domain.history import RunSummary
 from perfdb.domain.verdict import VerdictKind
+from perfdb.reports.formatting import NOTHING, counted, exact, interval, moment, percent
 
 RUNS = (10, 25, 50, 200)
 #: Series drawn as cards; the others are counted.

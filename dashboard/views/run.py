@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from dashboard import cached, frame, sentences
-from dashboard.formatting import NOTHING, counted, duration, exact, interval, moment, percent, quantity
 from dashboard.markup import Column, Html, block, definitions, empty, heading, joined, link, span, table, tiles, title
 from dashboard.pieces import commit_cell, outcome_pill, verdict_cell, verdict_pill
 from dashboard.timeline import Mark, mark
 from dashboard.traces import Look
 from perfdb.domain.case import Outcome
 from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary
+from perfdb.reports.formatting import NOTHING, counted, duration, exact, interval, moment, percent, quantity
 
 #: Runs offered in the picker; any other is reached by its address.
 OFFERED = 200

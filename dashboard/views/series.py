@@ -6,7 +6,6 @@ from dataclasses import replace
 import streamlit as st
 
 from dashboard import cached, charts, frame, picker, sentences
-from dashboard.formatting import NOTHING, counted, moment, percent, quantity
 from dashboard.markup import Html, block, empty, heading, joined, tiles, title
 from dashboard.pieces import verdict_pill
 from dashboard.points import csv_text, points_table
@@ -14,6 +13,8 @@ from dashboard.timeline import DRAWN, Axis, environment_changes, level_changes, 
 from dashboard.traces import Look, Story
 from perfdb.domain.history import Point, Series, SeriesHistory
 from perfdb.domain.verdict import Verdict
+from perfdb.reports.formatting import NOTHING, counted, moment, percent, quantity
+from perfdb.reports.sentences import REASONS
 
 WINDOWS = ("100", "500", "all")
 
@@ -119,7 +120,7 @@ def _tiles(series: Series, points: Sequence[Point]) -> Html:
     level = quantity(base.level, unit) if base else NOTHING
     facts = (
         ("Newest result", quantity(newest.value, unit), newest.commit.short if newest.commit else "unversioned"),
-        ("Verdict", verdict_pill(newest), sentences.REASONS[verdict.reason] if verdict else ""),
+        ("Verdict", verdict_pill(newest), REASONS[verdict.reason] if verdict else ""),
         ("Change", percent(verdict.delta if verdict else None), sentences.interval_words(verdict) if verdict else ""),
         ("Baseline", level, f"from {counted(base.count, 'result')}" if base else "none yet"),
         ("Noise", percent(base.noise if base else None, signed=False), "of the baseline"),

@@ -7,5 +7,6 @@ PIPE_WIDTH = 240
 
 def console() -> Console:
     """Standard output."""
-    screen = Console(highlight=False)
-    return screen if screen.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+    # markup would take matmul[m=1] for a style
+    screen = Console(highlight=False, markup=False)
+    return screen if screen.is_terminal else Console(highlight=False, markup=False, width=PIPE_WIDTH)

@@ -26,10 +26,10 @@ class Manner:
 def serve(home: Path, database_url: str, manner: Manner, state: UpState | None = None) -> None:
     """Show the dashboard until Ctrl-C or SIGTERM; raises ``PerfdbError`` when it ends by itself."""
     with dashboard(home, database_url, manner.place, is_demo=manner.is_demo) as (address, process):
-        if state:
-            state.tell(address)
-        announce(address, manner)
         try:
+            if state:
+                state.tell(address)
+            announce(address, manner)
             code = process.wait()
         except KeyboardInterrupt:
             typer.echo("stopping", err=True)

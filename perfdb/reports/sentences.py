@@ -1,19 +1,30 @@
 """Sentences: verdicts and outcomes in words, the same on the command line and on pages."""
 
+from perfdb.domain.case import Outcome
 from perfdb.domain.comparison import Comparison
 from perfdb.domain.history import RunSummary
 from perfdb.domain.verdict import Reason, Verdict, VerdictKind
 from perfdb.reports.formatting import counted, percent
 
 REASONS = {
-    Reason.WITHIN_NOISE: "within the noise",
-    Reason.SUSPECT: "looks changed, not confirmed",
-    Reason.MACHINE_TOO_NOISY: "machine too noisy: its processes differ by more than 20 %",
-    Reason.TOO_FEW_PROCESSES: "too few processes: measure with at least 2",
-    Reason.INTERVAL_HOLDS_BOTH: "too wide an interval: measure with more processes",
-    Reason.BELOW_FLOOR: "changed by less than the floor",
+    Reason.WITHIN_NOISE: "within noise",
+    Reason.SUSPECT: "looks changed, not decided yet",
+    Reason.SHORT_HISTORY: "too little history to judge",
+    Reason.MACHINE_TOO_NOISY: "the machine is too noisy to judge",
+    Reason.TOO_FEW_PROCESSES: "too few processes to judge",
+    Reason.INTERVAL_HOLDS_BOTH: "could be a change or none: measure more processes",
+    Reason.BELOW_FLOOR: "a change below the floor",
     Reason.CHANGED: "changed",
     Reason.NOT_COMPARABLE: "not comparable",
+}
+OUTCOMES = {
+    Outcome.MEASURED: "measured",
+    Outcome.WRONG_RESULT: "wrong result",
+    Outcome.OUT_OF_MEMORY: "out of memory",
+    Outcome.TIMED_OUT: "timed out",
+    Outcome.UNSUPPORTED: "unsupported",
+    Outcome.FAILED: "failed",
+    Outcome.SKIPPED: "skipped",
 }
 
 

@@ -11,7 +11,7 @@ from perfdb.domain.history import Point, RunSummary, Series, SeriesHistory
 from perfdb.domain.run import RunState
 from perfdb.domain.verdict import Verdict, VerdictKind
 from perfdb.reports.formatting import interval, percent, quantity
-from perfdb.reports.sentences import code_of, delta_of, reason_of
+from perfdb.reports.sentences import OUTCOMES, code_of, delta_of, reason_of
 
 #: Marks differ by shape too, so that nobody needs the colours.
 MARKS = {
@@ -29,7 +29,7 @@ def runs_table(runs: Iterable[RunSummary]) -> Table:
     for run in runs:
         when = f"{run.started_at:%Y-%m-%d %H:%M}"
         state = "" if run.state is RunState.COMPLETE else " (incomplete)"
-        cases = ", ".join(f"{many} {outcome.value.replace('_', ' ')}" for outcome, many in run.outcomes.items())
+        cases = ", ".join(f"{many} {OUTCOMES[outcome]}" for outcome, many in run.outcomes.items())
         table.add_row(
             run.run_id[:8], when, run.suite, run.repository, code_of(run) + state, run.hostname, cases, _verdicts(run)
         )

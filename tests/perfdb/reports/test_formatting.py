@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dashboard.formatting import (
+from perfdb.reports.formatting import (
     MINUS,
     NOTHING,
     counted,

@@ -80,8 +80,8 @@ def judge_run(connection: Connection, run_id: str) -> int:
 
 def compare_runs(connection: Connection, base: str, head: str, *, repository: str | None = None) -> Comparison:
     """HEAD against BASE, judged by their processes. Raises ``SelectionError`` for unknown runs, or one run twice."""
-    base_run = find_run(connection, base, repository=repository)
     head_run = find_run(connection, head, repository=repository)
+    base_run = find_run(connection, base, like=head_run)
     if base_run.run_id == head_run.run_id:
         raise SelectionError(
             f"{base} and {head} are the same run {base_run.run_id[:8]}; choose two with: perfdb list runs"

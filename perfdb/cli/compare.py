@@ -24,12 +24,13 @@ def compare(
     ] = "latest~1",
     head: Annotated[str, typer.Argument(metavar="HEAD", help="The same, for the newer side.")] = "latest",
     repository: RepositoryOption = None,
+    every: Annotated[bool, typer.Option("--all", help="Also list accuracy that did not change.")] = False,
     fail_on: Annotated[FailOn, typer.Option(help="Exit with 3 when this is found.")] = FailOn.NEVER,
     as_json: JsonOption = False,
 ) -> None:
     """Judge HEAD against BASE: every series both runs measured, by its processes and its floor.
 
-    BASE latest~N counts runs of HEAD's suite on HEAD's hardware.
+    BASE latest~N counts runs of HEAD's suite on HEAD's hardware. Values are geometric means over processes.
 
     Example: perfdb compare latest~1 latest --fail-on regression
     """
@@ -39,7 +40,7 @@ def compare(
     from perfdb.domain.verdict import VerdictKind
     from perfdb.reports.encoding import encoded
     from perfdb.reports.sentences import code_of, headline
-    from perfdb.reports.terminal import comparison_table, missing_lines
+    from perfdb.reports.terminal import comparison_table, is_news, missing_lines
     from perfdb.settings import load_settings
 
     with open_migrated(load_settings()) as engine, engine.connect() as connection:
@@ -51,7 +52,10 @@ def compare(
         screen.print(headline(comparison), style="bold")
         for side, run in (("base", comparison.base), ("head", comparison.head)):
             screen.print(f"{side}: run {run.run_id[:8]}, {run.suite} of {run.repository} at {code_of(run)}")
-        screen.print(comparison_table(comparison.deltas))
+        shown = [delta for delta in comparison.deltas if every or is_news(delta)]
+        screen.print(comparison_table(shown))
+        if len(shown) < len(comparison.deltas):
+            screen.print(f"{len(comparison.deltas) - len(shown)} more did not change in accuracy; list them with --all")
         for line in missing_lines(comparison):
             screen.print(line)
     if fail_on is FailOn.REGRESSION and comparison.count(VerdictKind.REGRESSION):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import geometric_mean
 
 from perfdb.domain.case import Case, Cost, Outcome
 from perfdb.domain.commit import CodeState, Commit
@@ -48,6 +49,13 @@ class Point:
     hostname: str = ""
     verdict: Verdict | None = None
     is_complete: bool = True
+
+    @property
+    def mean(self) -> float:
+        """Geometric mean over processes, which comparisons test; the median where a value is not above 0."""
+        if min(self.process_values, default=0.0) <= 0:
+            return self.value
+        return geometric_mean(self.process_values)
 
     @property
     def may_be_baseline(self) -> bool:

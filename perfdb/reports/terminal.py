@@ -8,8 +8,9 @@ from rich.text import Text
 from perfdb.domain.comparison import Comparison, Delta
 from perfdb.domain.finding import Finding
 from perfdb.domain.history import Point, RunSummary, Series, SeriesHistory
+from perfdb.domain.metric import LATENCY
 from perfdb.domain.run import RunState
-from perfdb.domain.verdict import Verdict, VerdictKind
+from perfdb.domain.verdict import Reason, Verdict, VerdictKind
 from perfdb.reports.formatting import interval, percent, quantity
 from perfdb.reports.sentences import OUTCOMES, code_of, delta_of, reason_of
 
@@ -59,8 +60,8 @@ def comparison_table(deltas: Sequence[Delta]) -> Table:
             delta.series.label,
             delta.series.provider,
             delta.series.metric.name,
-            quantity(delta.base.value, unit),
-            quantity(delta.head.value, unit),
+            quantity(delta.base.mean, unit),
+            quantity(delta.head.mean, unit),
             delta_of(verdict),
             interval(verdict.low, verdict.high),
             percent(verdict.floor, signed=False),
@@ -68,6 +69,11 @@ def comparison_table(deltas: Sequence[Delta]) -> Table:
             mark_of(verdict),
         )
     return table
+
+
+def is_news(delta: Delta) -> bool:
+    """Whether a comparison must list it: any time, and accuracy that is not simply as it was."""
+    return delta.series.metric.name == LATENCY.name or delta.verdict.reason is not Reason.WITHIN_NOISE
 
 
 def missing_lines(comparison: Comparison) -> list[str]:
@@ -117,8 +123,8 @@ def findings_table(findings: Iterable[Finding]) -> Table:
     """What doctor saw, and what to do about it."""
     table = _table("", "what", "seen", "what to do")
     for finding in findings:
-        mark = Text("✓", "green") if finding.is_ok else Text("✗", "bold red")
-        table.add_row(mark, finding.name, finding.text, finding.action)
+        bad = Text("!", "yellow") if finding.is_advice else Text("✗", "bold red")
+        table.add_row(Text("✓", "green") if finding.is_ok else bad, finding.name, finding.text, finding.action)
     return table
 
 

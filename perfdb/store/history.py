@@ -9,6 +9,7 @@ from sqlalchemy import Connection, RowMapping, text
 
 from perfdb.domain.environment import Environment
 from perfdb.domain.history import RunMeasurement, Series, SeriesHistory
+from perfdb.domain.metric import LATENCY
 from perfdb.errors import SelectionError
 from perfdb.store.rows import point_of, series_of
 
@@ -60,10 +61,12 @@ def catalogue(connection: Connection, *, repository: str | None = None) -> list[
 def find_series(connection: Connection, wanted: str) -> Series:
     """The series that SERIES names: a hash prefix of at least 8 digits, or ``benchmark[axis=value,...]``.
 
-    Raises ``SelectionError`` when none matches, or several do.
+    Where a case has a latency and other metrics, its latency is meant. Raises ``SelectionError`` when none matches, or
+    several do.
     """
     every = catalogue(connection)
     found = [series for series in every if _is_meant(series, wanted)]
+    found = _timed_first(found)
     if not found:
         raise SelectionError.no_match("series", wanted, (series.label for series in every), "perfdb list series")
     if len(found) > 1:
@@ -147,6 +150,12 @@ def _is_meant(series: Series, wanted: str) -> bool:
     if len(wanted) >= SHORTEST_PREFIX and series.digest.startswith(wanted):
         return True
     return wanted in (series.label, series.benchmark) or _sorted_label(wanted) == series.label
+
+
+def _timed_first(found: list[Series]) -> list[Series]:
+    """The one latency among the metrics of a case, else all of them."""
+    timed = [series for series in found if series.metric.name == LATENCY.name]
+    return timed if len(timed) == 1 else found
 
 
 def _sorted_label(wanted: str) -> str:

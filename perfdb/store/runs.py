@@ -46,6 +46,16 @@ SUMMARY = """
     ) v ON true
 """
 LATEST = "latest"
+#: Which runs are looked at; None leaves a part open.
+Scope = Mapping[str, str | None]
+EVERYTHING: Scope = {"repository": None, "suite": None, "hardware": None}
+IN_SCOPE = """
+    (CAST(:repository AS text) IS NULL OR repo.name = :repository)
+    AND (CAST(:suite AS text) IS NULL OR su.name = :suite)
+    AND (CAST(:hardware AS text) IS NULL OR hw.digest = :hardware)
+"""
+#: Of run ids and SHAs.
+PREFIX_CHARACTERS = set("0123456789abcdef-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +77,30 @@ def recent_runs(connection: Connection, *, repository: str | None = None, limit:
     return [_summary(row) for row in _rows(connection, query, repository=repository, limit=limit)]
 
 
-def find_run(connection: Connection, wanted: str, *, repository: str | None = None) -> RunSummary:
+def find_run(
+    connection: Connection, wanted: str, *, repository: str | None = None, like: RunSummary | None = None
+) -> RunSummary:
     """The run that BASE or HEAD names: ``latest``, ``latest~N``, a run id's prefix, or a SHA's prefix (its newest run).
 
-    Only complete runs count for ``latest`` and SHAs. Raises ``SelectionError`` when none matches, or several ids do.
+    Only complete runs count for ``latest`` and SHAs; with ``like``, those of its repository, suite and hardware come
+    first, and ``latest`` means them alone. Raises ``SelectionError`` when none matches, or several ids do.
     """
+    scope = {
+        "repository": like.repository if like else repository,
+        "suite": like.suite if like else None,
+        "hardware": like.hardware if like else None,
+    }
     if wanted == LATEST or wanted.startswith(f"{LATEST}~"):
-        return _latest(connection, wanted, repository)
-    by_id = _matching(connection, "r.id::text LIKE :prefix", wanted, repository)
-    if len(by_id) > 1 and len(wanted) < len(by_id[0].run_id):
-        raise SelectionError(
-            f"{wanted!r} names {len(by_id)} runs: {', '.join(r.run_id for r in by_id[:5])}; write more of it"
-        )
-    found = by_id or _matching(connection, "co.sha LIKE :prefix AND r.state = 'complete'", wanted, repository)
+        return _latest(connection, wanted, scope)
+    by_id = _matching(connection, "r.id::text LIKE :prefix", wanted, EVERYTHING)
+    if len(by_id) > 1:
+        ids = ", ".join(run.run_id for run in by_id[:5])
+        raise SelectionError(f"{wanted!r} names {len(by_id)} runs: {ids}; write more of it")
+    of_commit = "co.sha LIKE :prefix AND r.state = 'complete'"
+    found = by_id or _matching(connection, of_commit, wanted, scope)
+    found = found or _matching(connection, of_commit, wanted, EVERYTHING)
     if not found:
-        known = recent_runs(connection, repository=repository, limit=200)
+        known = recent_runs(connection, repository=scope["repository"], limit=200)
         raise SelectionError.no_match("run", wanted, (run.run_id[:8] for run in known), "perfdb list runs")
     return found[0]
 
@@ -138,15 +157,14 @@ _OUTCOMES = """
 """
 
 
-def _latest(connection: Connection, wanted: str, repository: str | None) -> RunSummary:
+def _latest(connection: Connection, wanted: str, scope: Scope) -> RunSummary:
     back = wanted.removeprefix(LATEST).removeprefix("~") or "0"
     if not back.isdecimal():
         raise SelectionError(f"{wanted!r} is no run: write latest, or latest~1 for the one before")
     query = f"""
-        {SUMMARY} WHERE r.state = 'complete' AND (CAST(:repository AS text) IS NULL OR repo.name = :repository)
-        ORDER BY r.started_at DESC, r.id LIMIT 1 OFFSET :back
+        {SUMMARY} WHERE r.state = 'complete' AND {IN_SCOPE} ORDER BY r.started_at DESC, r.id LIMIT 1 OFFSET :back
     """
-    found = _rows(connection, query, repository=repository, back=int(back[:9]))
+    found = _rows(connection, query, back=int(back[:9]), **scope)
     if not found:
         raise SelectionError(
             f"there is no run {wanted}: the store holds too few complete runs; measure one with: perfdb run smoke"
@@ -154,17 +172,11 @@ def _latest(connection: Connection, wanted: str, repository: str | None) -> RunS
     return _summary(found[0])
 
 
-def _matching(connection: Connection, condition: str, wanted: str, repository: str | None) -> list[RunSummary]:
-    query = f"""
-        {SUMMARY} WHERE {condition} AND (CAST(:repository AS text) IS NULL OR repo.name = :repository)
-        ORDER BY r.started_at DESC, r.id LIMIT 20
-    """
-    escaped = wanted.replace("\\", "").replace("%", "").replace("_", "")
-    return (
-        [_summary(row) for row in _rows(connection, query, prefix=f"{escaped}%", repository=repository)]
-        if escaped
-        else []
-    )
+def _matching(connection: Connection, condition: str, wanted: str, scope: Scope) -> list[RunSummary]:
+    if not set(wanted) <= PREFIX_CHARACTERS or not wanted:
+        return []
+    query = f"{SUMMARY} WHERE {condition} AND {IN_SCOPE} ORDER BY r.started_at DESC, r.id LIMIT 20"
+    return [_summary(row) for row in _rows(connection, query, prefix=f"{wanted}%", **scope)]
 
 
 def _summary(row: RowMapping) -> RunSummary:

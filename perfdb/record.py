@@ -17,6 +17,12 @@ from perfdb.domain.metric import Better, Metric
 from perfdb.domain.run import CaseResult, Protocol, Reading, RunHeader
 
 Record = Mapping[str, Any]
+#: Two of them fit an index entry of PostgreSQL, 2,704 bytes, in any script.
+LONGEST_NAME = 200
+#: The store keeps a process in 16 bits and a sample in 32.
+LARGEST_COUNT = 2**15 - 1
+LARGEST_SAMPLE = 3.4e38
+FIRST_YEAR, LAST_YEAR = 1970, 9000
 
 
 def encode_header(head: RunHeader) -> Record:
@@ -47,14 +53,14 @@ def decode_header(record: Record) -> RunHeader:
     machine = record["machine"]
     return RunHeader(
         run_id=str(UUID(record["run_id"])),
-        suite=_text(record["suite"]),
+        suite=_name(record["suite"]),
         started_at=decode_time(record["started_at"]),
         code=_decode_code(record["code"]),
-        machine=Machine(_text(machine["key"]), _text(machine["hostname"]), _decode_gpu(machine["gpu"])),
+        machine=Machine(_name(machine["key"]), _text(machine["hostname"]), _decode_gpu(machine["gpu"])),
         hardware=Hardware.of(**{_text(k): _fact(v) for k, v in record["hardware"].items()}),
         environment=Environment.of(**{_text(k): _optional_text(v) for k, v in record["environment"].items()}),
-        protocol=Protocol(_text(record["protocol"]["name"]), _whole(record["protocol"]["version"])),
-        processes=_whole(record["processes"]),
+        protocol=Protocol(_name(record["protocol"]["name"]), _count(record["protocol"]["version"])),
+        processes=_count(record["processes"]),
         seed=_whole(record["seed"]),
         perfdb_version=_text(record["perfdb"]),
         commits=tuple(_decode_commit(commit) for commit in record["commits"]),
@@ -74,7 +80,7 @@ def _encode_code(code: Code) -> Record:
 def _decode_code(record: Record) -> Code:
     commit = record["commit"]
     return Code(
-        repository=_text(record["repository"]),
+        repository=_name(record["repository"]),
         state=CodeState(record["state"]),
         commit=_decode_commit(commit) if commit is not None else None,
         branch=_text(record["branch"]),
@@ -110,7 +116,7 @@ def _encode_gpu(gpu: GpuUnit | None) -> Record | None:
 def _decode_gpu(record: Record | None) -> GpuUnit | None:
     if record is None:
         return None
-    return GpuUnit(_text(record["uuid_digest"]), _text(record["name"]), _optional_text(record["vbios"]))
+    return GpuUnit(_name(record["uuid_digest"]), _text(record["name"]), _optional_text(record["vbios"]))
 
 
 def encode_result(result: CaseResult) -> Record:
@@ -141,10 +147,10 @@ def decode_result(record: Record) -> CaseResult:
     if (outcome is Outcome.MEASURED) != bool(readings):
         raise ValueError(f"outcome {outcome} with {len(readings)} readings")
     return CaseResult(
-        benchmark=_text(record["benchmark"]),
+        benchmark=_name(record["benchmark"]),
         case=Case.of({_text(k): _axis(v) for k, v in record["case"].items()}),
-        provider=_text(record["provider"]),
-        process=_whole(record["process"]),
+        provider=_name(record["provider"]),
+        process=_count(record["process"]),
         outcome=outcome,
         ended_at=decode_time(record["ended_at"]),
         detail=_text(record["detail"]),
@@ -169,9 +175,9 @@ def _encode_reading(reading: Reading) -> Record:
 def _decode_reading(record: Record) -> Reading:
     metric = record["metric"]
     return Reading(
-        Metric(_text(metric["name"]), _text(metric["unit"]), Better(metric["better"])),
+        Metric(_name(metric["name"]), _name(metric["unit"]), Better(metric["better"])),
         _number(record["value"]),
-        tuple(_number(sample) for sample in record["samples"]),
+        tuple(_sample(sample) for sample in record["samples"]),
     )
 
 
@@ -185,7 +191,10 @@ def decode_time(text: object) -> datetime:
     moment = datetime.fromisoformat(_text(text))
     if moment.tzinfo is None:
         raise ValueError(f"time {text!r:.60} has no zone")
-    return moment.astimezone(UTC)
+    moment = moment.astimezone(UTC)
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        raise ValueError(f"time {text!r:.60} is not of our age")
+    return moment
 
 
 def _text(value: object) -> str:
@@ -194,6 +203,14 @@ def _text(value: object) -> str:
         raise ValueError(f"{value!r:.60} is not text")
     value.encode()
     return value
+
+
+def _name(value: object) -> str:
+    """A text that identifies something, so it is indexed, and an index entry has its limit."""
+    text = _text(value)
+    if len(text) > LONGEST_NAME:
+        raise ValueError(f"{text!r:.60} is longer than {LONGEST_NAME} characters")
+    return text
 
 
 def _optional_text(value: object) -> str | None:
@@ -217,6 +234,20 @@ def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
         raise ValueError(f"{value!r:.60} is not a whole number")
     return value
+
+
+def _count(value: object) -> int:
+    whole = _whole(value)
+    if not 0 <= whole <= LARGEST_COUNT:
+        raise ValueError(f"{whole} is not between 0 and {LARGEST_COUNT}")
+    return whole
+
+
+def _sample(value: object) -> float:
+    sample = _number(value)
+    if abs(sample) > LARGEST_SAMPLE:
+        raise ValueError(f"{sample} is too large for a sample")
+    return sample
 
 
 def _axis(value: object) -> str | int | float | bool:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,12 +38,12 @@ def steps(document: Path) -> Iterator[Step]:
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> dict[str, str]:
+def terminal(home: Path) -> dict[str, str]:
     """The environment of a reader: our commands on the path, an empty state folder, a name for git."""
     return {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PERFDB_HOME": str(tmp_path / "home"),
+        "PERFDB_HOME": str(home),
         "GIT_AUTHOR_NAME": "reader",
         "GIT_AUTHOR_EMAIL": "reader@example.org",
         "GIT_COMMITTER_NAME": "reader",
@@ -79,16 +78,15 @@ def test_the_ten_minute_path_to_a_benchmark_of_ones_own_works(tmp_path: Path, te
     assert walk(ROOT / "docs/add-a-benchmark.md", folder, terminal) >= 3
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/operate.md", "docs/method.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/operate.md"])
 def test_the_commands_of_a_page_work_in_a_checkout(name: str, tmp_path: Path, terminal: dict[str, str]) -> None:
     clone = tmp_path / "clone"
     subprocess.run(
         ["git", "-c", "safe.directory=*", "clone", "-q", str(ROOT), str(clone)], check=True, capture_output=True
     )
-    prepare = ["perfdb", "run", "smoke", "--filter", "m=256"]
-    subprocess.run(
-        [shutil.which("perfdb", path=terminal["PATH"]) or "perfdb", *prepare[1:]], cwd=clone, env=terminal, check=False
-    )
+    # a reader has run `make up` before, which measures once
+    first = ["bash", "-c", "perfdb run smoke --filter m=256"]
+    subprocess.run(first, cwd=clone, env=terminal, check=True, capture_output=True)
     assert walk(ROOT / name, clone, terminal) >= 1
 
 

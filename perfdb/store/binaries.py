@@ -102,13 +102,20 @@ def _copy_for_nobody(package: Path, target: Path) -> Path:
         libraries = package.with_name(f"{WHEEL}.libs")
         if libraries.is_dir():
             shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
+        _open_to_all(unfinished)
         _publish(unfinished, target)
     return target / WHEEL
 
 
+def _open_to_all(folder: Path) -> None:
+    """Let ``nobody`` read the copy, whatever the umask and the rights of the installation are."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() or os.access(path, os.X_OK) else 0o444))
+
+
 def _publish(unfinished: Path, target: Path) -> None:
     """Give the copy its name; another process may have done so first."""
-    unfinished.chmod(0o755)
     try:
         unfinished.rename(target)
     except OSError:

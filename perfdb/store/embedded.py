@@ -32,6 +32,8 @@ MAX_SOCKET_FOLDER_BYTES = 90
 UNQUOTED = ('"', "$", "`", "\\")
 #: After kill -9 the orphaned backends keep the memory for a moment: 1.7 to 2.3 s were seen.
 START_ATTEMPTS = 20
+#: How PostgreSQL refuses one connection too many.
+FULL = "too many clients already"
 SECONDS_BETWEEN_ATTEMPTS = 0.5
 
 
@@ -80,14 +82,14 @@ class EmbeddedServer:
                     self.stop()
 
     def is_running(self) -> bool:
-        """Whether a real connection succeeds: a pid file proves nothing."""
+        """Whether it answers a real connection, be it that it is full: a pid file proves nothing."""
         if not self._state_file.exists():
             return False
         try:
             with psycopg.connect(self._conninfo("postgres"), connect_timeout=3):
                 return True
-        except psycopg.OperationalError:
-            return False
+        except psycopg.OperationalError as error:
+            return FULL in str(error)
 
     def stop(self) -> bool:
         """Stop the server whoever uses it; False when it was not running."""
@@ -107,7 +109,9 @@ class EmbeddedServer:
                 "take; name another with PERFDB_HOME"
             )
         try:
-            self.home.mkdir(parents=True, exist_ok=True, mode=0o711 if self._account else 0o700)
+            if not self.home.is_dir():
+                self.home.mkdir(parents=True)
+                self.home.chmod(0o711 if self._account else 0o700)  # whatever the umask is
         except OSError as error:
             raise EmbeddedError(
                 f"the state folder {self.home} cannot be made: {error.strerror}; name another with PERFDB_HOME"
@@ -128,12 +132,11 @@ class EmbeddedServer:
     def _ensure_running(self) -> None:
         with (self.home / "start.lock").open("a") as starters:
             fcntl.flock(starters, fcntl.LOCK_EX)
-            if self.is_running():
-                return
-            if not self.data.is_dir():
-                self._refuse_other_major()
-                self._initialise()
-            self._start()
+            if not self.is_running():
+                if not self.data.is_dir():
+                    self._refuse_other_major()
+                    self._initialise()
+                self._start()
             self._ensure_database()
 
     def _refuse_other_major(self) -> None:
@@ -147,7 +150,7 @@ class EmbeddedServer:
 
     def _initialise(self) -> None:
         """Make the cluster aside and rename it: an interrupted start leaves no half of one."""
-        unfinished = self.home / f"initialising-{os.getpid()}"
+        unfinished = self.home / "initialising"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
         password = secrets.token_urlsafe(24)
@@ -181,7 +184,7 @@ class EmbeddedServer:
 
     def _write_configuration(self) -> None:
         state = self._state()
-        if not _is_free(int(state["port"])):
+        if not _is_free(int(state["port"])) and not self._has_postmaster():
             state["port"] = _free_port()
             self._write_state(state)
         folder = str(self.data) if self._has_socket else ""
@@ -199,10 +202,17 @@ class EmbeddedServer:
         self._hand_over(configuration)
 
     def _ensure_database(self) -> None:
-        with psycopg.connect(self._conninfo("postgres"), autocommit=True) as connection:
-            found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
-            if not found:
-                connection.execute(f'CREATE DATABASE "{DATABASE}"')
+        """Whoever made the cluster may have been killed before it made the database."""
+        try:
+            with psycopg.connect(self._conninfo("postgres"), autocommit=True) as connection:
+                found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
+                if not found:
+                    connection.execute(f'CREATE DATABASE "{DATABASE}"')
+        except psycopg.OperationalError as error:
+            raise EmbeddedError(
+                f"the PostgreSQL in {self.home} takes no connection: {_last_line(str(error))}; end other users of it, "
+                "or stop it with perfdb down, then repeat the command"
+            ) from error
 
     @property
     def _has_socket(self) -> bool:
@@ -252,6 +262,10 @@ class EmbeddedServer:
 
     def _pg_ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.binaries.run("pg_ctl", "--pgdata", str(self.data), *arguments, account=self._account)
+
+    def _has_postmaster(self) -> bool:
+        """Whether our own server is up, though it may still be recovering."""
+        return self._pg_ctl("status").returncode == 0
 
     def _why(self) -> str:
         try:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, ProgrammingError
 
@@ -31,12 +32,14 @@ def parse_url(url: str) -> URL:
     """A PostgreSQL address for psycopg 3; ``postgres://`` and ``postgresql://`` are taken too."""
     try:
         parsed = make_url(url)
+        if parsed.drivername == "postgres":
+            parsed = parsed.set(drivername=DRIVER)
         parsed.get_dialect()
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         raise StoreError(
             "the database address is not an address; write PERFDB_DATABASE_URL as postgresql://user@host:5432/name"
         ) from error
-    if parsed.drivername not in ("postgres", "postgresql", DRIVER):
+    if parsed.drivername not in ("postgresql", DRIVER):
         raise StoreError(
             f"the database address names {parsed.drivername}; perfdb keeps its data in PostgreSQL only: "
             "write PERFDB_DATABASE_URL as postgresql://user@host:5432/name"
@@ -72,7 +75,7 @@ def explained(server: str) -> Iterator[None]:
     """Turn a lost or refused connection into one sentence."""
     try:
         yield
-    except OperationalError as error:
+    except (OperationalError, psycopg.OperationalError) as error:  # the latter from COPY, which SQLAlchemy never sees
         raise StoreError(
             f"the database at {server} cannot be used: {_first_line(error)}; check that it runs and that "
             "PERFDB_DATABASE_URL is right, then repeat the command"
@@ -83,8 +86,9 @@ def explained(server: str) -> Iterator[None]:
         raise StoreError(f"the connection to the database at {server} was lost; repeat the command") from error
 
 
-def _first_line(error: OperationalError) -> str:
-    lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
+def _first_line(error: OperationalError | psycopg.OperationalError) -> str:
+    said = error.orig if isinstance(error, OperationalError) else error
+    lines = [line.strip() for line in str(said).splitlines() if line.strip()]
     return lines[0].rstrip(".;") if lines else "no answer"
 
 

@@ -26,7 +26,7 @@ def test_a_case_that_failed_is_no_number(make_run: Callable[..., Run]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.0158, "15.8 ns"), (2.137, "2.137 us"), (1571.0, "1.571 ms"), (2.5e6, "2.5 s")]
+    ("value", "text"), [(0.0158, "15.8 ns"), (2.137, "2.14 µs"), (1571.0, "1.57 ms"), (2.5e6, "2.50 s")]
 )
 def test_every_latency_has_its_unit(value: float, text: str, make_run: Callable[..., Run]) -> None:
     console = Console(width=120, record=True, quiet=False, file=None, force_terminal=False)

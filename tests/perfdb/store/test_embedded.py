@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psycopg
@@ -77,6 +78,57 @@ def test_after_kill_9_of_every_process_it_recovers_with_all_rows(home: Path) -> 
         os.kill(pid, signal.SIGKILL)
         with EmbeddedServer(home).use() as again:
             assert rows(again) == 10_000
+
+
+def test_a_start_that_was_killed_before_the_database_was_made_is_finished(home: Path) -> None:
+    with EmbeddedServer(home).use() as url:
+        with connect(rendered(make_url(url).set(database="postgres"))) as connection:
+            connection.execute("DROP DATABASE perfdb WITH (FORCE)")
+        with EmbeddedServer(home).use() as again, connect(again):
+            pass
+
+
+def test_a_first_start_that_was_killed_leaves_nothing_in_the_way(home: Path) -> None:
+    (home / "initialising" / "data").mkdir(parents=True)
+    (home / "initialising" / "data" / "PG_VERSION").write_text("half")
+    with EmbeddedServer(home).use() as url:
+        fill(url)
+    assert not (home / "initialising").exists()
+
+
+def test_a_full_server_is_said_and_left_running(home: Path) -> None:
+    with EmbeddedServer(home).use() as url:
+        port = make_url(url).query["port"]
+        with ExitStack() as others:
+            with suppress(psycopg.OperationalError):
+                while True:
+                    others.enter_context(connect(url))
+            with (
+                pytest.raises(EmbeddedError, match=r"takes no connection: .*too many clients.*perfdb down"),
+                EmbeddedServer(home).use(),
+            ):
+                pass
+        with EmbeddedServer(home).use() as again:
+            assert make_url(again).query["port"] == port
+
+
+def test_a_strict_umask_does_not_lock_the_server_out(home: Path) -> None:
+    program = (
+        "import os, sys; os.umask(0o077); from pathlib import Path; from perfdb.store.embedded import EmbeddedServer\n"
+        "with EmbeddedServer(Path(sys.argv[1])).use() as url: print(url)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(home / "state")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (home / "state" / "server.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_only_the_server_may_read_its_data_and_only_we_its_password(home: Path) -> None:
+    with EmbeddedServer(home).use():
+        pass
+    assert EmbeddedServer(home).data.stat().st_mode & 0o777 == 0o700
+    assert (home / "server.json").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("name", ['a "folder"', "a $HOME", "a `folder`", "a\\folder"])

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, text
 from perfdb.domain.case import Outcome
 from perfdb.domain.commit import CodeState
 from perfdb.domain.run import Run, RunState
+from perfdb.record import decode_header, decode_result, encode_header, encode_result
 from perfdb.store.history import catalogue, run_measurements, series_history, series_samples
 from perfdb.store.ingest import ingest_run
 from perfdb.store.partitions import month_bounds, month_name
@@ -130,3 +131,31 @@ def test_months_are_those_of_utc() -> None:
     assert month_bounds(late) == (datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 2, 1, tzinfo=UTC))
     december = datetime(2026, 12, 5, tzinfo=UTC)
     assert month_bounds(december) == (datetime(2026, 12, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))
+
+
+FAR = [
+    ("started_at", "1970-01-01T00:00:00+00:00"),
+    ("started_at", "8999-12-31T23:59:59+00:00"),
+    ("seed", -(2**63)),
+    ("processes", 2**15 - 1),
+    ("suite", "☃" * 200),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), FAR)
+def test_whatever_a_spool_line_may_say_fits(connection: Connection, make_run: Maker, field: str, value: object) -> None:
+    run = make_run()
+    header = decode_header({**encode_header(run.header), field: value})
+    assert ingest_run(connection, Run(header, run.results, run.finished_at)).is_changed
+
+
+def test_the_longest_names_and_the_largest_numbers_fit(connection: Connection, make_run: Maker) -> None:
+    run = make_run([3e38, 1.7e308, -1e-320])
+    header = replace(run.header, code=replace(run.header.code, repository="r" * 200))
+    results = [
+        decode_result({**encode_result(result), "benchmark": "b" * 200, "provider": "☃" * 200, "detail": "d" * 10**6})
+        for result in (replace(r, readings=(replace(r.readings[0], samples=(3.4e38,)),)) for r in run.results)
+    ]
+    ingest_run(connection, Run(header, tuple(results), run.finished_at))
+    (found,) = run_measurements(connection, run.header.run_id)
+    assert found.point.process_values == (3e38, 1.7e308, -1e-320)

@@ -29,6 +29,8 @@ CONFIG = {
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
     "scrollZoom": False,
 }
+#: So few commits have a tick each.
+FEW_COMMITS = 12
 
 
 def history_figure(story: Story, look: Look) -> go.Figure:
@@ -77,7 +79,15 @@ def _dressed(figure: go.Figure, drawn: Plot, look: Look) -> go.Figure:
 def _x_axis(drawn: Plot, look: Look) -> dict[str, object]:
     if look.axis is Axis.TIME:
         return {"title": f"time measured ({look.zone})"}
-    return {"title": "commit, by its position on the branch", "tickprefix": "#", "tickformat": ",d"}
+    places = [place for place in drawn.x if isinstance(place, int | float)]
+    is_short = bool(places) and max(places) - min(places) <= FEW_COMMITS
+    return {
+        "title": "commit, by its position on the branch",
+        "tickprefix": "#",
+        "tickformat": ",d",
+        # left alone, plotly writes the same commit on several ticks
+        "dtick": 1 if is_short else None,
+    }
 
 
 def _value_title(series: Series, unit: Scale) -> str:

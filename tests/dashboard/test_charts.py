@@ -144,3 +144,10 @@ def test_samples_are_a_line_a_process_in_the_unit_that_fits(series: Series, look
     figure = samples_figure(series, [(1500.0, 1600.0), (1700.0,)], look)
     assert [list(line.y) for line in figure.data] == [[1.5, 1.6], [1.7]]
     assert figure.layout.yaxis.title.text == "latency (ms)"
+
+
+def test_few_commits_have_one_tick_each_and_many_have_round_ones(
+    series: Series, look: Look, make_point: Make, ok: Verdict
+) -> None:
+    assert drawn(series, quiet(make_point, ok, count=3), look).layout.xaxis.dtick == 1
+    assert drawn(series, quiet(make_point, ok, count=20), look).layout.xaxis.dtick is None

@@ -1,24 +1,28 @@
 """Detect: what happens when a run arrives, from its spool file to its verdicts, in one transaction."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
-from perfdb.analysis.baseline import FEWEST_RESULTS, current_segment
+from perfdb.analysis.baseline import FEWEST_RESULTS, LONGEST_HISTORY, current_segment
 from perfdb.analysis.comparison import compare_points, prior_of
-from perfdb.analysis.judge import earlier, judge_point
+from perfdb.analysis.judge import earlier, judge_later, judge_point
 from perfdb.domain.comparison import Comparison, Delta
 from perfdb.domain.history import RunMeasurement, SeriesHistory
 from perfdb.domain.run import Run, RunState
 from perfdb.domain.verdict import Verdict, VerdictKind
-from perfdb.errors import PerfdbError, SelectionError
+from perfdb.errors import PerfdbError, SelectionError, SpoolError
 from perfdb.spool import SUFFIX, Rejection, read_spool
 from perfdb.store.history import environments, histories_of_run, run_measurements
 from perfdb.store.ingest import IngestReport, ingest_run
 from perfdb.store.runs import find_run
 from perfdb.store.verdicts import later_runs, save_verdicts
+
+#: More points than any series has.
+WHOLE_HISTORY = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,40 @@ def ingest_files(engine: Engine, paths: Iterable[Path]) -> list[FileReport]:
 
 
 def ingest_folder(engine: Engine, spool: Path, ingested: Path) -> list[FileReport]:
-    """Store and judge every waiting file, oldest first. A complete run's file moves to ``ingested``; others wait on."""
-    waiting = sorted(spool.glob(f"*{SUFFIX}"), key=lambda path: (path.stat().st_mtime_ns, path.name))
-    reports = ingest_files(engine, waiting)
+    """Store and judge every waiting file, oldest first. A complete run's file moves to ``ingested``; others wait on.
+
+    Raises ``SpoolError`` when stored files cannot be moved.
+    """
+    reports = ingest_files(engine, _waiting(spool))
     for done in reports:
-        if done.report and done.report.state is RunState.COMPLETE and not done.rejections:
-            ingested.mkdir(parents=True, exist_ok=True)
-            done.path.replace(ingested / done.path.name)
-    return reports
+        if done.report and done.report.state is RunState.COMPLETE:
+            _set_aside(done.path, ingested)
+    return [report for report in reports if not (report.refusal and _was_taken(report.path, ingested))]
+
+
+def _waiting(spool: Path) -> list[Path]:
+    """Oldest first; a file that another process moves away meanwhile no longer waits."""
+    ages: dict[Path, int] = {}
+    for path in spool.glob(f"*{SUFFIX}"):
+        with suppress(FileNotFoundError):
+            ages[path] = path.stat().st_mtime_ns
+    return sorted(ages, key=lambda path: (ages[path], path.name))
+
+
+def _set_aside(path: Path, ingested: Path) -> None:
+    try:
+        ingested.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # another process that ingests was faster
+            path.replace(ingested / path.name)
+    except OSError as error:
+        raise SpoolError(
+            f"{path} is stored but cannot be moved to {ingested}: {error.strerror}; fix the rights of that folder"
+        ) from error
+
+
+def _was_taken(path: Path, ingested: Path) -> bool:
+    """Whether another process ingested and moved the file before it was read here."""
+    return not path.exists() and (ingested / path.name).exists()
 
 
 def receive(connection: Connection, run: Run) -> IngestReport:
@@ -66,16 +96,34 @@ def receive(connection: Connection, run: Run) -> IngestReport:
     report = ingest_run(connection, run)
     if report.is_changed and report.state is RunState.COMPLETE:
         judge_run(connection, report.run_id)
-        for later in later_runs(connection, report.run_id):
-            judge_run(connection, later)
+        _judge_later(connection, report.run_id)
     return report
 
 
-def judge_run(connection: Connection, run_id: str) -> int:
+def judge_run(connection: Connection, run_id: str, *, window: int = LONGEST_HISTORY) -> int:
     """Judge every series of a run against its history; gives how many verdicts are new."""
-    histories = histories_of_run(connection, run_id)
+    histories = _histories(connection, run_id, window)
     verdicts = {history.series.digest: judge_point(history, run_id) for history in histories}
     return save_verdicts(connection, run_id, verdicts)
+
+
+def _judge_later(connection: Connection, run_id: str) -> None:
+    """Judge again what a run that arrived late is now part of the baseline of."""
+    later = later_runs(connection, run_id)
+    histories = _histories(connection, run_id, LONGEST_HISTORY) if later else []
+    again = {history.series.digest: judge_later(history, run_id) for history in histories}
+    for run in later:
+        verdicts = {digest: by_run[run] for digest, by_run in again.items() if run in by_run}
+        if verdicts:
+            save_verdicts(connection, run, verdicts)
+
+
+def _histories(connection: Connection, run_id: str, window: int) -> list[SeriesHistory]:
+    """The last ``window`` points of every series of a run, or all of them where the run lies further back."""
+    histories = histories_of_run(connection, run_id, limit=window)
+    if all(any(point.run_id == run_id for point in history.points) for history in histories):
+        return histories
+    return histories_of_run(connection, run_id, limit=WHOLE_HISTORY)
 
 
 def compare_runs(connection: Connection, base: str, head: str, *, repository: str | None = None) -> Comparison:
@@ -88,7 +136,7 @@ def compare_runs(connection: Connection, base: str, head: str, *, repository: st
         )
     old = {m.series.digest: m for m in run_measurements(connection, base_run.run_id)}
     new = {m.series.digest: m for m in run_measurements(connection, head_run.run_id)}
-    histories = {h.series.digest: h for h in histories_of_run(connection, head_run.run_id)}
+    histories = {h.series.digest: h for h in _histories(connection, head_run.run_id, LONGEST_HISTORY)}
     deltas = [_delta(old[digest], new[digest], histories[digest]) for digest in new if digest in old]
     facts = environments(connection, (base_run.environment, head_run.environment))
     return Comparison(

@@ -153,19 +153,21 @@ def separation(left: Floats, right: Floats) -> float:
 
 
 def _convincing(values: Floats, changes: list[int], evidence: _Evidence) -> list[int]:
-    """Remove the least convincing change until all convince."""
-    kept, local = list(changes), evidence.rule.local
-    while kept:
-        edges = [0, *kept, values.size]
-        weights = [
-            evidence.of(values[max(edges[i], at - local) : at], values[at : min(edges[i + 2], at + local)])
-            for i, at in enumerate(kept)
-        ]
-        weakest = int(np.argmin(weights))
-        if weights[weakest] >= 1:
-            break
-        del kept[weakest]
+    """Remove the least convincing change until all convince; a removal changes the evidence of its neighbours only."""
+    kept = list(changes)
+    weights = [_weight(values, kept, index, evidence) for index in range(len(kept))]
+    while kept and min(weights) < 1:
+        weakest = weights.index(min(weights))
+        del kept[weakest], weights[weakest]
+        for index in range(max(0, weakest - 1), min(len(kept), weakest + 1)):
+            weights[index] = _weight(values, kept, index, evidence)
     return kept
+
+
+def _weight(values: Floats, changes: list[int], index: int, evidence: _Evidence) -> float:
+    start, at, end = [0, *changes, values.size][index : index + 3]
+    local = evidence.rule.local
+    return evidence.of(values[max(start, at - local) : at], values[at : min(end, at + local)])
 
 
 def _refined(values: Floats, changes: list[int], index: int, rule: HistoryRule) -> int:

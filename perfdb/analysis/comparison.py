@@ -14,7 +14,7 @@ from scipy import optimize, special, stats
 
 from perfdb.analysis.floors import comparison_floor, is_fixed, starting_floor
 from perfdb.analysis.judge import is_too_noisy
-from perfdb.analysis.noise import LEAST_NOISE, Floats, logs
+from perfdb.analysis.noise import LEAST_NOISE, Floats, logs, relative_delta, relative_size
 from perfdb.domain.history import Point, Series
 from perfdb.domain.verdict import Reason, Verdict, VerdictKind
 
@@ -35,14 +35,14 @@ class Prior:
 
 def prior_of(points: Sequence[Point]) -> Prior | None:
     """The prior from the processes of past runs; None with fewer than 5 runs of at least 2 processes."""
-    sides = [logs(point.process_values) for point in points if len(point.process_values) > 1]
+    sides = [side for side in (logs(point.process_values) for point in points) if side.size > 1]
     if len(sides) < FEWEST_RUNS_FOR_PRIOR:
         return None
     df = np.array([side.size - 1 for side in sides], dtype=np.float64)
     variances = np.maximum(np.array([np.var(side, ddof=1) for side in sides]), LEAST_NOISE**2)
     scaled = np.log(variances) - special.digamma(df / 2) + np.log(df / 2)
     excess = float(np.var(scaled, ddof=1) - np.mean(special.polygamma(1, df / 2)))
-    prior_df = min(MOST_PRIOR_DF, 2 * _inverse_trigamma(excess)) if excess > 0 else MOST_PRIOR_DF
+    prior_df = _degrees_behind(excess)
     centre = float(np.mean(scaled)) + float(special.digamma(prior_df / 2)) - math.log(prior_df / 2)
     return Prior(math.exp(centre), prior_df)
 
@@ -54,9 +54,11 @@ def compare_points(
     start = starting_floor(series.protocol, series.metric.name, series.floor)
     floor = comparison_floor(start, noise, is_fixed=is_fixed(series.metric.name, series.floor))
     left, right = logs(base.process_values), logs(head.process_values)
-    if min(left.size, right.size) < 2:
-        return Verdict(VerdictKind.UNDECIDED, Reason.TOO_FEW_PROCESSES, floor=floor)
+    if not left.size or not right.size or (left.size + right.size == 2 and not prior):
+        return _untested(left, right, series, floor)
     test = _Test.of(left, right, prior)
+    if min(left.size, right.size) < 2:
+        return test.verdict(VerdictKind.UNDECIDED, Reason.TOO_FEW_PROCESSES, series, floor)
     if is_too_noisy(series, base) or is_too_noisy(series, head):
         return test.verdict(VerdictKind.UNDECIDED, Reason.MACHINE_TOO_NOISY, series, floor)
     return test.verdict(*_decide(test, series, floor), series, floor)
@@ -64,11 +66,20 @@ def compare_points(
 
 def _decide(test: "_Test", series: Series, floor: float) -> tuple[VerdictKind, Reason]:
     low, delta, high = test.deltas(series)
-    if test.p < SIGNIFICANCE and abs(delta) >= floor:
+    if test.p < SIGNIFICANCE:
+        if abs(delta) < floor:
+            return VerdictKind.OK, Reason.BELOW_FLOOR
         return (VerdictKind.REGRESSION if delta > 0 else VerdictKind.IMPROVEMENT), Reason.CHANGED
     if high >= floor or low <= -floor:
         return VerdictKind.UNDECIDED, Reason.INTERVAL_HOLDS_BOTH
-    return VerdictKind.OK, Reason.BELOW_FLOOR if test.p < SIGNIFICANCE else Reason.WITHIN_NOISE
+    return VerdictKind.OK, Reason.WITHIN_NOISE
+
+
+def _untested(left: Floats, right: Floats, series: Series, floor: float) -> Verdict:
+    """One process a side and no history, or none at all: nothing tells the noise."""
+    is_seen = left.size and right.size
+    delta = relative_delta(series.metric, float(right.mean() - left.mean())) if is_seen else None
+    return Verdict(VerdictKind.UNDECIDED, Reason.TOO_FEW_PROCESSES, delta=delta, floor=floor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +108,13 @@ class _Test:
         """Low end of the 95 % interval, delta, high end."""
         reach = float(stats.t.ppf(CONFIDENCE, self.df)) * self.error
         shifts = (self.shift - reach, self.shift, self.shift + reach)
-        low, delta, high = sorted(series.metric.slowdown(1.0, math.exp(min(shift, 700.0))) for shift in shifts)
+        low, delta, high = sorted(relative_delta(series.metric, shift) for shift in shifts)
         return low, delta, high
 
     def smallest_detectable(self) -> float:
         """The change that is found with a probability of 95 %."""
         quantiles = stats.t.ppf(1 - SIGNIFICANCE / 2, self.df) + stats.t.ppf(POWER, self.df)
-        return math.expm1(min(float(quantiles) * self.error, 700.0))
+        return relative_size(float(quantiles) * self.error)
 
     def verdict(self, kind: VerdictKind, reason: Reason, series: Series, floor: float) -> Verdict:
         low, delta, high = self.deltas(series)
@@ -111,6 +122,8 @@ class _Test:
         return Verdict(kind, reason, delta=delta, low=low, high=high, smallest_detectable=detectable, floor=floor)
 
 
-def _inverse_trigamma(value: float) -> float:
-    """X with trigamma(x) = value, for value > 0."""
-    return float(optimize.brentq(lambda x: float(special.polygamma(1, x)) - value, 1e-8, 1e8))
+def _degrees_behind(excess: float) -> float:
+    """D with trigamma(d / 2) = excess, at most 8: the less a variance varies, the more its history is worth."""
+    if excess <= special.polygamma(1, MOST_PRIOR_DF / 2):
+        return MOST_PRIOR_DF
+    return 2 * float(optimize.brentq(lambda half: float(special.polygamma(1, half)) - excess, 1e-8, MOST_PRIOR_DF / 2))

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
-from perfdb.analysis.baseline import Segment, current_segment
+from perfdb.analysis.baseline import MOST_RESULTS, Segment, current_segment
 from perfdb.analysis.floors import is_fixed, shown_floor, starting_floor
-from perfdb.analysis.noise import logs
+from perfdb.analysis.noise import Floats, logs, relative_delta, relative_size
 from perfdb.domain.history import Point, Series, SeriesHistory
 from perfdb.domain.metric import LATENCY
 from perfdb.domain.verdict import Reason, Verdict, VerdictKind
@@ -27,8 +28,8 @@ class AlertRule:
 RULE = AlertRule()
 #: A spread between the processes of one run above this is the machine's doing (docs/method.md, protocol cpu).
 MOST_SPREAD = 0.20
-#: 97.5 % and 95 % points of the normal distribution: a two-sided 95 % interval, and a power of 95 %.
-TWO_SIDED, POWER = 1.960, 1.645
+#: A two-sided 95 % interval; and the 95 % point of the normal distribution: a power of 95 %.
+CONFIDENCE, POWER = 0.975, 1.645
 
 
 def judge_point(history: SeriesHistory, run_id: str) -> Verdict:
@@ -36,6 +37,22 @@ def judge_point(history: SeriesHistory, run_id: str) -> Verdict:
     points = {point.run_id: point for point in history.points}
     point = points[run_id]
     return judge_value(history.series, earlier(history.points, point), point)
+
+
+def judge_later(history: SeriesHistory, run_id: str) -> dict[str, Verdict]:
+    """Verdicts, by run, of the judged points that have the point of ``run_id`` among the last 100 results before them.
+
+    Further on it is out of every baseline. Raises ``KeyError`` without such a point.
+    """
+    late = {point.run_id: index for index, point in enumerate(history.points)}[run_id]
+    verdicts, between = {}, 0
+    for point in history.points[late + 1 :]:
+        may_reach = between < MOST_RESULTS or _position(point) is None
+        before = earlier(history.points, point) if point.verdict and may_reach else []
+        if run_id in [p.run_id for p in before if p.may_be_baseline][-MOST_RESULTS:]:
+            verdicts[point.run_id] = judge_value(history.series, before, point)
+        between += point.may_be_baseline
+    return verdicts
 
 
 def earlier(points: Sequence[Point], point: Point) -> list[Point]:
@@ -52,6 +69,8 @@ def judge_value(series: Series, before: Sequence[Point], point: Point) -> Verdic
     floor = starting_floor(series.protocol, series.metric.name, series.floor)
     if not segment.count:
         return _undecided(Reason.SHORT_HISTORY, segment, floor)
+    if not math.isfinite(point.value):
+        return _undecided(Reason.NOT_COMPARABLE, segment, floor)
     value = float(logs([point.value])[0])
     evidence = _Evidence(segment, value, series)
     if is_too_noisy(series, point):
@@ -68,15 +87,16 @@ def judge_segment(segment: Segment, value: float, series: Series, floor: float) 
 
 def is_too_noisy(series: Series, point: Point) -> bool:
     """Whether the processes of one run differ so much that its time says nothing."""
-    if series.metric.name != LATENCY.name or len(point.process_values) < 2:
+    values = [value for value in point.process_values if math.isfinite(value)]
+    if series.metric.name != LATENCY.name or len(values) < 2:
         return False
-    return max(point.process_values) - min(point.process_values) > MOST_SPREAD * abs(point.value)
+    return max(values) - min(values) > MOST_SPREAD * abs(point.value)
 
 
 def _decided(evidence: "_Evidence", floor: float) -> Verdict:
     if not evidence.looks_changed():
         return evidence.verdict(VerdictKind.OK, Reason.WITHIN_NOISE, floor)
-    if evidence.largest_change() < floor:
+    if abs(evidence.delta) < floor:
         return evidence.verdict(VerdictKind.OK, Reason.BELOW_FLOOR, floor)
     return evidence.verdict(VerdictKind.UNDECIDED, Reason.SUSPECT, floor, is_suspect=True)
 
@@ -94,54 +114,52 @@ class _Evidence:
         return self.value - self.segment.level
 
     def looks_changed(self) -> bool:
-        return abs(self.shift) > RULE.jump * self.segment.noise or abs(self._drift()[0]) > RULE.drift
+        return abs(self.shift) > RULE.jump * self.segment.noise or self._drift() > RULE.drift
 
-    def largest_change(self) -> float:
-        """The relative size of the jump, or of the level since the drift began, whichever is larger."""
-        _, drifted = self._drift()
-        return math.expm1(max(abs(self.shift), abs(drifted)))
+    @property
+    def delta(self) -> float:
+        return relative_delta(self.series.metric, self.shift)
 
     def verdict(self, kind: VerdictKind, reason: Reason, floor: float, *, is_suspect: bool = False) -> Verdict:
-        sigma = self.segment.noise * math.sqrt(1 + 1.5 / self.segment.count)  # 1.5: the variance of a median, rounded
-        low, delta, high = sorted(self._delta(self.shift + side * TWO_SIDED * sigma) for side in (-1, 0, 1))
+        low, high, detectable = self._uncertainty()
         return Verdict(
             kind=kind,
             reason=reason,
             is_suspect=is_suspect,
-            delta=delta,
+            delta=self.delta,
             low=low,
             high=high,
-            smallest_detectable=max(floor, math.expm1((RULE.jump + POWER) * sigma)),
+            smallest_detectable=None if detectable is None else max(floor, detectable),
             floor=floor,
             baseline=self.segment.baseline,
             missing=self.segment.missing,
         )
 
-    def _delta(self, shift: float) -> float:
-        return self.series.metric.slowdown(1.0, math.exp(min(shift, 700.0)))
+    def _uncertainty(self) -> tuple[float | None, float | None, float | None]:
+        """Ends of the 95 % interval, and what is found with a power of 95 %; None while one result tells no noise."""
+        count = self.segment.count
+        if count < 2:
+            return None, None, None
+        sigma = self.segment.noise * math.sqrt(1 + 1.5 / count)  # 1.5: the variance of a median, rounded
+        reach = float(special.stdtrit(count - 1, CONFIDENCE)) * sigma
+        low, high = sorted(relative_delta(self.series.metric, self.shift + side) for side in (-reach, reach))
+        return low, high, relative_size((RULE.jump + POWER) * sigma)
 
-    def _drift(self) -> tuple[float, float]:
-        """The clipped CUSUM at the new value, signed, and the mean shift since it last was 0."""
-        scaled = np.append(self.segment.log_values, self.value) - self.segment.level
-        up, since_up = _cusum(np.clip(scaled / self.segment.noise, -RULE.clip, RULE.clip))
-        down, since_down = _cusum(np.clip(-scaled / self.segment.noise, -RULE.clip, RULE.clip))
-        if up >= down:
-            return up, float(np.mean(scaled[since_up:])) if up else 0.0
-        return -down, float(np.mean(scaled[since_down:]))
+    def _drift(self) -> float:
+        """The larger of the upward and the downward clipped CUSUM, at the new value."""
+        scaled = (np.append(self.segment.log_values, self.value) - self.segment.level) / self.segment.noise
+        steps = np.clip(scaled, -RULE.clip, RULE.clip)
+        return max(_cusum(steps), _cusum(-steps))
 
 
-def _cusum(steps: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[float, int]:
-    """The one-sided sum of steps over the reference, and the index at which its last climb began."""
-    total, since = 0.0, 0
-    for index, step in enumerate(steps):
-        if total <= 0:
-            since = index
-        total = max(0.0, total + float(step) - RULE.reference)
-    return total, since
+def _cusum(steps: Floats) -> float:
+    """The one-sided sum of steps over the reference, which starts again whenever it would fall below 0."""
+    sums = np.concatenate(([0.0], np.cumsum(steps - RULE.reference)))
+    return float(sums[-1] - np.min(sums))
 
 
 def _undecided(reason: Reason, segment: Segment, floor: float) -> Verdict:
-    return Verdict(VerdictKind.UNDECIDED, reason, floor=floor, missing=segment.missing)
+    return Verdict(VerdictKind.UNDECIDED, reason, floor=floor, baseline=segment.baseline, missing=segment.missing)
 
 
 def _position(point: Point) -> int | None:

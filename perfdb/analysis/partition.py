@@ -17,17 +17,25 @@ def split(values: Floats, price: float, shortest: int) -> list[int]:
     best = np.full(n + 1, np.inf)
     best[0] = -price
     previous = np.zeros(n + 1, dtype=np.int64)
-    starts = np.empty(0, dtype=np.int64)
+    # of every start that may still win: itself, the sum before it, and the cost before it less the squares before it
+    starts, sums_there, costs_there = np.empty((3, n + 1))
+    many = 0
     for end in range(shortest, n + 1):
         newest = end - shortest
         if newest == 0 or newest >= shortest:
-            starts = np.append(starts, newest)
-        total = sums[end] - sums[starts]
-        without_price = best[starts] + squares[end] - squares[starts] - total * total / (end - starts)
-        chosen = int(np.argmin(without_price))
-        best[end] = without_price[chosen] + price
-        previous[end] = starts[chosen]
-        starts = starts[without_price <= best[end] + 1e-9]
+            starts[many], sums_there[many], costs_there[many] = newest, sums[newest], best[newest] - squares[newest]
+            many += 1
+        totals = sums[end] - sums_there[:many]
+        costs = costs_there[:many] - totals * totals / (end - starts[:many])
+        chosen = int(costs.argmin())
+        best[end] = costs[chosen] + squares[end] + price
+        previous[end] = int(starts[chosen])
+        may_win = costs <= costs[chosen] + price + 1e-9
+        if not may_win.all():
+            left = int(np.count_nonzero(may_win))
+            for kept in (starts, sums_there, costs_there):
+                kept[:left] = kept[:many][may_win]
+            many = left
     return _walk_back(previous, n)
 
 

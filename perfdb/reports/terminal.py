@@ -78,8 +78,11 @@ def is_news(delta: Delta) -> bool:
 
 def missing_lines(comparison: Comparison) -> list[str]:
     """What only one run has, what differs in the stack, and what cannot be held against each other."""
-    lines = [f"only in base: {series.label} {series.provider} {series.metric.name}" for series in comparison.only_base]
-    lines += [f"only in head: {series.label} {series.provider} {series.metric.name}" for series in comparison.only_head]
+    lines = [
+        f"only in {side}: {series.label} {series.provider} {series.metric.name}; {comparison.why_unmatched(series)}"
+        for side, unmatched in (("base", comparison.only_base), ("head", comparison.only_head))
+        for series in unmatched
+    ]
     for name, (before, after) in (comparison.environment_changes or {}).items():
         lines.append(f"environment: {name} {before or 'none'} -> {after or 'none'}")
     if not comparison.same_hardware:

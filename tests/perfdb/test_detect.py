@@ -1,17 +1,20 @@
 """What happens when a run arrives: stored and judged at once, and judged again when an older one comes late."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from perfdb.detect import compare_runs, ingest_folder, receive
+from perfdb.detect import compare_runs, ingest_folder, judge_run, receive
 from perfdb.domain.case import Outcome
 from perfdb.domain.commit import CodeState
+from perfdb.domain.hardware import Hardware
 from perfdb.domain.run import Run
 from perfdb.domain.verdict import Reason, Verdict, VerdictKind
-from perfdb.errors import SelectionError
+from perfdb.errors import SelectionError, SpoolError
 from perfdb.spool import SpoolWriter
 from perfdb.store.history import run_measurements, suspects
 from perfdb.store.runs import find_run, recent_runs
@@ -156,3 +159,74 @@ def test_a_run_is_not_compared_with_itself(connection: Connection, make_run: Mak
     receive(connection, make_run())
     with pytest.raises(SelectionError, match="latest and latest are the same run"):
         compare_runs(connection, "latest", "latest")
+
+
+def test_a_run_further_back_than_the_window_is_judged_by_what_lies_before_it(
+    connection: Connection, make_run: Maker
+) -> None:
+    history(connection, make_run, 24)
+    old = make_run(130.0, position=17, number=90, hours=500)
+    receive(connection, old)
+    assert judge_run(connection, old.header.run_id, window=3) == 0
+    assert verdict(connection, old).is_suspect
+
+
+def test_a_late_uncommitted_run_has_nothing_judged_again(connection: Connection, make_run: Maker) -> None:
+    history(connection, make_run, 20)
+    before = connection.scalar(text("SELECT count(*) FROM verdicts"))
+    receive(connection, make_run(130.0, position=3, number=90, hours=500, state=CodeState.DIRTY))
+    assert connection.scalar(text("SELECT count(*) FROM verdicts")) == before + 1
+
+
+def test_a_file_that_another_process_moved_is_no_error(engine: Engine, make_run: Maker, tmp_path: Path) -> None:
+    (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    spooled(tmp_path, make_run(position=1))
+    (report,) = ingest_folder(engine, tmp_path, tmp_path / "ingested")
+    assert report.refusal == ""
+
+
+def test_two_processes_that_ingest_one_folder_do_not_trip_over_each_other(
+    engine: Engine, make_run: Maker, tmp_path: Path
+) -> None:
+    for position in range(1, 9):
+        spooled(tmp_path, make_run(100.0 + position % 3, position=position))
+    with ThreadPoolExecutor(2) as both:
+        futures = [both.submit(ingest_folder, engine, tmp_path, tmp_path / "ingested") for _ in range(2)]
+        reports = [report for future in futures for report in future.result()]
+    assert [report.refusal for report in reports if report.refusal] == []
+    assert sum(bool(report.report and report.report.is_changed) for report in reports) == 8
+    assert len(list((tmp_path / "ingested").iterdir())) == 8
+
+
+def test_a_stored_file_that_cannot_be_moved_is_said_and_its_run_is_kept(
+    engine: Engine, make_run: Maker, tmp_path: Path
+) -> None:
+    path = spooled(tmp_path, make_run(position=1))
+    (tmp_path / "ingested").write_text("no folder")
+    with pytest.raises(SpoolError, match="is stored but cannot be moved"):
+        ingest_folder(engine, tmp_path, tmp_path / "ingested")
+    assert path.exists()
+    with engine.connect() as connection:
+        assert len(recent_runs(connection)) == 1
+
+
+def test_runs_of_other_hardware_or_protocol_are_not_matched_and_say_why(
+    connection: Connection, make_run: Maker
+) -> None:
+    first, second, third = (make_run(position=n) for n in (1, 2, 3))
+    second = replace(second, header=replace(second.header, hardware=Hardware.of(cpu_model="other", threads=8)))
+    third = replace(third, header=replace(third.header, protocol=replace(third.header.protocol, version=2)))
+    for run in (first, second, third):
+        receive(connection, run)
+    elsewhere = compare_runs(connection, first.header.run_id, second.header.run_id)
+    otherwise = compare_runs(connection, first.header.run_id, third.header.run_id)
+    assert elsewhere.deltas == otherwise.deltas == ()
+    assert "other hardware, other, 8 threads" in elsewhere.why_unmatched(elsewhere.only_base[0])
+    assert "another version of the protocol cpu" in otherwise.why_unmatched(otherwise.only_head[0])
+
+
+def test_what_the_other_run_did_not_measure_is_said(connection: Connection, make_run: Maker) -> None:
+    receive(connection, make_run(position=1, benchmark="old"))
+    receive(connection, make_run(position=2, benchmark="new"))
+    comparison = compare_runs(connection, "latest~1", "latest")
+    assert comparison.why_unmatched(comparison.only_base[0]) == "the other run did not measure it"

@@ -66,3 +66,12 @@ def test_separation_is_the_share_of_ordered_pairs() -> None:
     assert separation(np.array([3.0, 4.0]), np.array([1.0, 2.0])) == 1.0
     assert separation(np.array([1.0, 1.0]), np.array([1.0, 1.0])) == 0.5
     assert separation(np.array([1.0, 3.0]), np.array([2.0, 4.0])) == 0.75
+
+
+def test_many_steps_are_all_found() -> None:
+    levels = np.repeat([0.0, 0.2, 0.1, 0.3, 0.15, 0.4], 20)
+    assert change_points(levels + noise(120)) == [20, 40, 60, 80, 100]
+
+
+def test_two_values_in_random_turn_have_no_change() -> None:
+    assert change_points(np.random.default_rng(1).choice([0.0, 0.2], 400) + noise(400)) == []

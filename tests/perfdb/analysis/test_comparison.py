@@ -102,3 +102,38 @@ def test_false_changes_of_equal_runs_are_rare() -> None:
     ]
     changed = sum(kind in (VerdictKind.REGRESSION, VerdictKind.IMPROVEMENT) for kind in kinds)
     assert changed / len(kinds) < 0.01
+
+
+def test_a_sure_change_below_the_floor_is_ok_although_its_interval_reaches_the_floor() -> None:
+    verdict = compare_points(SERIES, point(100, 101, 99), point(108, 109, 107))
+    assert (verdict.kind, verdict.reason) == (VerdictKind.OK, Reason.BELOW_FLOOR)
+    assert (verdict.low or 0) > 0
+    assert (verdict.high or 0) > 0.10
+
+
+def test_one_process_a_side_still_shows_the_change() -> None:
+    verdict = compare_points(SERIES, point(100), point(110))
+    assert (verdict.kind, verdict.reason) == (VerdictKind.UNDECIDED, Reason.TOO_FEW_PROCESSES)
+    assert verdict.delta == pytest.approx(0.10)
+    assert (verdict.low, verdict.high, verdict.smallest_detectable) == (None, None, None)
+
+
+def test_one_process_a_side_has_an_interval_where_history_tells_the_noise() -> None:
+    verdict = compare_points(SERIES, point(100), point(110), Prior(0.01**2, 8.0))
+    assert verdict.reason is Reason.TOO_FEW_PROCESSES
+    assert (verdict.low or 1) < 0.10 < (verdict.high or 0)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_process_without_a_number_is_left_out(value: float) -> None:
+    verdict = compare_points(SERIES, point(100, 101, 99), point(120, value, 121))
+    assert verdict.kind is VerdictKind.REGRESSION
+    assert compare_points(SERIES, point(100, 101, 99), point(value, value)).reason is Reason.TOO_FEW_PROCESSES
+    assert prior_of([point(value, 100)] * 40) is None
+    assert prior_of([point(99, 100, 101)] * 10 + [point(value, value, 100)]) == prior_of([point(99, 100, 101)] * 10)
+
+
+def test_equal_variances_are_worth_the_most_degrees_of_freedom() -> None:
+    prior = prior_of([point(99, 100, 101)] * 10)
+    assert prior is not None
+    assert prior.df == MOST_PRIOR_DF

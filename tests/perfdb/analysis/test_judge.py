@@ -1,13 +1,15 @@
 """The alert tier: what makes a suspect, what does not, and what is said meanwhile."""
 
+import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from perfdb.analysis.judge import earlier, judge_value
+from perfdb.analysis.judge import earlier, judge_later, judge_value
 from perfdb.domain.case import Case
 from perfdb.domain.commit import CodeState, Commit
-from perfdb.domain.history import Point, Series
+from perfdb.domain.history import Point, Series, SeriesHistory
 from perfdb.domain.metric import LATENCY, RELATIVE_ERROR, Metric
 from perfdb.domain.verdict import Reason, Verdict, VerdictKind
 
@@ -114,3 +116,82 @@ def test_a_result_without_a_place_is_judged_by_what_was_measured_before_it() -> 
     points = quiet(5)
     unplaced = Point("u", EPOCH + timedelta(hours=3), 1.0, (1.0,), CodeState.UNVERSIONED, None, "e")
     assert earlier([*points, unplaced], unplaced) == points[:2]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_number_is_not_comparable(value: float) -> None:
+    verdict = judged(value, quiet(30))
+    assert (verdict.kind, verdict.reason, verdict.delta) == (VerdictKind.UNDECIDED, Reason.NOT_COMPARABLE, None)
+    assert judged(100.0, [*quiet(30), point(value, 31)]).baseline == judged(100.0, quiet(30)).baseline
+
+
+@pytest.mark.parametrize(("value", "before"), [(0.0, 1e300), (1e300, 1e-300), (-1.0, 100.0)])
+def test_the_most_extreme_jump_is_a_suspect(value: float, before: float) -> None:
+    assert judged(value, [point(before, n) for n in range(1, 31)]).is_suspect
+
+
+def test_one_earlier_result_gives_a_change_but_no_interval() -> None:
+    verdict = judged(110.0, [point(100.0, 1)])
+    assert verdict.delta == pytest.approx(0.10)
+    assert (verdict.low, verdict.high, verdict.smallest_detectable, verdict.missing) == (None, None, None, 14)
+
+
+def test_the_fewer_results_the_wider_the_interval() -> None:
+    few, many = judged(100.0, quiet(6)), judged(100.0, quiet(60))
+    assert (few.high or 0) > (many.high or 0) > 0.02
+
+
+def test_a_value_that_is_back_at_its_level_is_ok_although_the_sum_has_not_come_down() -> None:
+    high = [point(103.0, n) for n in range(31, 36)]
+    assert judged(103.0, quiet(30) + high).is_suspect
+    back = judged(100.0, quiet(30) + high)
+    assert (back.kind, back.reason) == (VerdictKind.OK, Reason.BELOW_FLOOR)
+    assert back.delta == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_speedup_is_held_against_the_floor_as_it_is_shown() -> None:
+    verdict = judge_value(series(floor=0.10), quiet(30), point(90.5, 1000))
+    assert (verdict.kind, verdict.reason) == (VerdictKind.OK, Reason.BELOW_FLOOR)
+    assert verdict.delta == pytest.approx(-0.095)
+
+
+def test_accuracy_is_judged_however_much_the_processes_differ() -> None:
+    before = [point(1e-6, n) for n in range(1, 31)]
+    verdict = judge_value(series(RELATIVE_ERROR), before, point(1e-6, 1000, spread=0.5))
+    assert verdict.reason is Reason.WITHIN_NOISE
+
+
+def with_verdicts(points: list[Point]) -> SeriesHistory:
+    """A history in which every point was judged."""
+    verdict = Verdict(VerdictKind.OK, Reason.WITHIN_NOISE)
+    return SeriesHistory(series(), tuple(replace(each, verdict=verdict) for each in points))
+
+
+def test_a_late_result_has_those_after_it_judged_again() -> None:
+    points = quiet(20)
+    again = judge_later(with_verdicts(points), points[15].run_id)
+    assert list(again) == [each.run_id for each in points[16:]]
+    assert again[points[19].run_id] == judge_value(series(), points[:19], points[19])
+
+
+def test_a_late_result_is_forgotten_a_hundred_results_on() -> None:
+    points = quiet(110)
+    again = judge_later(with_verdicts(points), points[3].run_id)
+    assert list(again) == [each.run_id for each in points[4:104]]
+
+
+def test_a_late_result_of_uncommitted_code_changes_nothing() -> None:
+    points = quiet(20)
+    points[4] = point(100.0, 5, state=CodeState.DIRTY)
+    assert judge_later(with_verdicts(points), points[4].run_id) == {}
+
+
+def test_what_was_never_judged_is_not_judged_again() -> None:
+    points = quiet(20)
+    assert judge_later(SeriesHistory(series(), tuple(points)), points[4].run_id) == {}
+
+
+def test_results_three_hundred_orders_apart_overflow_nothing() -> None:
+    verdict = judged(0.0, [point(1e300, 1), point(100.0, 2)])
+    assert verdict.reason is Reason.SHORT_HISTORY
+    assert math.isfinite(verdict.smallest_detectable or math.inf)

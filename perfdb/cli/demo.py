@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from perfdb.cli.options import JsonOption, print_json
+from perfdb.cli.options import JsonOption, PortOption, print_json
 
 DATABASE = "perfdb_demo"
 
 
 def demo(
-    port: Annotated[int | None, typer.Option(help="The dashboard's port. Default: the first free from 8501.")] = None,
+    port: PortOption = None,
     dashboard: Annotated[bool, typer.Option("--dashboard/--no-dashboard", help="Show it afterwards.")] = True,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it where there is a desktop.")] = True,
     as_json: JsonOption = False,

@@ -11,6 +11,10 @@ RepositoryOption = Annotated[
     typer.Option("--repository", metavar="NAME", help="Only this repository, as `perfdb list runs` names it."),
 ]
 
+PortOption = Annotated[
+    int | None, typer.Option(min=1, max=65535, help="The dashboard's port. Default: the first free one from 8501.")
+]
+
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - anything encodable
     """One JSON object on standard output."""

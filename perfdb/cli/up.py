@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfdb.cli.options import JsonOption
+from perfdb.cli.options import JsonOption, PortOption
 
 if TYPE_CHECKING:
     from perfdb.cli.serving import Manner
@@ -19,7 +19,7 @@ INTERRUPTED = 130
 def up(
     measure: Annotated[bool, typer.Option("--measure/--no-measure", help="Measure this machine first.")] = True,
     suite: Annotated[str, typer.Option(help="The suite to measure.")] = "smoke",
-    port: Annotated[int | None, typer.Option(help="The dashboard's port. Default: the first free from 8501.")] = None,
+    port: PortOption = None,
     listen: Annotated[str, typer.Option(metavar="ADDRESS", help="Where the dashboard listens.")] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it where there is a desktop.")] = True,
     as_json: JsonOption = False,

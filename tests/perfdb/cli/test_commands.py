@@ -82,7 +82,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_an_unknown_verb_or_option_is_wrong_usage(terminal: Terminal) -> None:
-    for arguments in (("measure",), ("compare", "--faster"), ("db", "drop"), ("history",)):
+    for arguments in (("measure",), ("compare", "--faster"), ("db", "drop"), ("history",), ("up", "--port", "99999")):
         done = terminal(*arguments)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr

@@ -170,9 +170,6 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_runs_commit_id"), "runs", ["commit_id"], unique=False)
     op.create_index(op.f("ix_runs_repository_id_started_at"), "runs", ["repository_id", "started_at"], unique=False)
-    op.create_index(
-        "ix_runs_unjudged", "runs", ["started_at"], unique=False, postgresql_where=sa.text("judged_at IS NULL")
-    )
     op.create_table(
         "outcomes",
         sa.Column("run_id", sa.Uuid(), nullable=False),
@@ -258,7 +255,6 @@ def downgrade() -> None:
     op.drop_table("series")
     op.drop_index("ix_outcomes_failed", table_name="outcomes", postgresql_where=sa.text("outcome <> 'measured'"))
     op.drop_table("outcomes")
-    op.drop_index("ix_runs_unjudged", table_name="runs", postgresql_where=sa.text("judged_at IS NULL"))
     op.drop_index(op.f("ix_runs_repository_id_started_at"), table_name="runs")
     op.drop_index(op.f("ix_runs_commit_id"), table_name="runs")
     op.drop_table("runs")

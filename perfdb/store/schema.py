@@ -187,7 +187,6 @@ runs = Table(
     _one_of("code_state", CodeState),
     Index(None, "repository_id", "started_at"),
     Index(None, "commit_id"),
-    Index("ix_runs_unjudged", "started_at", postgresql_where=text("judged_at IS NULL")),
 )
 
 # No foreign keys on the two big tables: ingest writes them in the transaction that writes what they point to.

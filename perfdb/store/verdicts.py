@@ -30,16 +30,6 @@ def save_verdicts(connection: Connection, run_id: str, verdicts: Mapping[str, Ve
     return len(rows)
 
 
-def unjudged_runs(connection: Connection) -> list[str]:
-    """Complete runs that nobody judged yet, by commit position, then time."""
-    query = """
-        SELECT r.id FROM runs r LEFT JOIN commits co ON co.id = r.commit_id
-        WHERE r.judged_at IS NULL AND r.state = 'complete'
-        ORDER BY co.position NULLS LAST, r.started_at, r.id
-    """
-    return [str(row.id) for row in connection.execute(text(query))]
-
-
 def later_runs(connection: Connection, run_id: str) -> list[str]:
     """Judged runs of the same series that come after this one in order: a late arrival may change their verdicts."""
     query = """

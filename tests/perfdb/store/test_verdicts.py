@@ -6,12 +6,11 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, text
 
-from perfdb.domain.commit import CodeState
 from perfdb.domain.run import Run
 from perfdb.domain.verdict import Baseline, Reason, Verdict, VerdictKind
 from perfdb.store.history import catalogue, run_measurements
 from perfdb.store.ingest import ingest_run
-from perfdb.store.verdicts import later_runs, save_verdicts, unjudged_runs
+from perfdb.store.verdicts import later_runs, save_verdicts
 
 Maker = Callable[..., Run]
 SUSPECT = Verdict(
@@ -48,18 +47,6 @@ def test_a_verdict_is_superseded_and_never_overwritten(connection: Connection, m
     kept = connection.execute(text("SELECT reason FROM verdicts ORDER BY id")).scalars().all()
     assert kept == ["short_history", "suspect", "short_history"]
     assert run_measurements(connection, run_id(1))[0].point.verdict == SHORT
-
-
-def test_complete_runs_wait_for_their_judgement_in_the_order_of_commits(
-    connection: Connection, make_run: Maker
-) -> None:
-    for position, hours in ((2, 1), (1, 2)):
-        ingest_run(connection, make_run(position=position, hours=hours))
-    ingest_run(connection, make_run(position=3, complete=False))
-    ingest_run(connection, make_run(state=CodeState.UNVERSIONED, number=9, hours=0))
-    assert unjudged_runs(connection) == [run_id(1), run_id(2), run_id(9)]
-    save_verdicts(connection, run_id(1), {})
-    assert unjudged_runs(connection) == [run_id(2), run_id(9)]
 
 
 def test_a_late_arrival_concerns_the_judged_runs_after_it(connection: Connection, make_run: Maker) -> None:

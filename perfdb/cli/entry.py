@@ -63,6 +63,7 @@ def command_of(verb: str, verb_function: Callable[..., Any] | typer.Typer) -> cl
     app.command(
         verb,
         help=text.strip(),
+        short_help=text.strip().partition("\n\n")[0].replace("\n", " "),
         epilog=f"Example: {example.strip()}" if example else None,
         context_settings=PASS_THROUGH if verb == "list" else None,
     )(verb_function)

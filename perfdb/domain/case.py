@@ -58,6 +58,10 @@ class Case:
         """``axis=value,...`` as people write it on the command line."""
         return ",".join(f"{name}={value}" for name, value in self.axes)
 
+    def of_benchmark(self, benchmark: str) -> str:
+        """``benchmark[axis=value,...]``, as SERIES is written on the command line; the name alone without axes."""
+        return f"{benchmark}[{self.label}]" if self.axes else benchmark
+
     @property
     def digest(self) -> str:
         """Hash of the axes, 16 hexadecimal digits."""

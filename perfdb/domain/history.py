@@ -32,7 +32,7 @@ class Series:
     @property
     def label(self) -> str:
         """``benchmark[axis=value,...]``."""
-        return f"{self.benchmark}[{self.case.label}]"
+        return self.case.of_benchmark(self.benchmark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class CaseOutcome:
     @property
     def label(self) -> str:
         """``benchmark[axis=value,...]``."""
-        return f"{self.benchmark}[{self.case.label}]"
+        return self.case.of_benchmark(self.benchmark)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class CaseResult:
     @property
     def label(self) -> str:
         """``benchmark[axis=value,...]``."""
-        return f"{self.benchmark}[{self.case.label}]"
+        return self.case.of_benchmark(self.benchmark)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,4 +46,4 @@ class SeriesKey:
     @property
     def label(self) -> str:
         """``benchmark[axis=value,...]`` as SERIES is written on the command line."""
-        return f"{self.benchmark}[{self.case.label}]"
+        return self.case.of_benchmark(self.benchmark)

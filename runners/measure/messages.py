@@ -26,7 +26,7 @@ class CaseKey:
     @property
     def label(self) -> str:
         """``benchmark[axis=value,...]``."""
-        return f"{self.benchmark}[{self.case.label}]"
+        return self.case.of_benchmark(self.benchmark)
 
 
 @dataclass(frozen=True, slots=True)

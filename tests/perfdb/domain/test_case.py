@@ -27,3 +27,8 @@ def test_a_filter_takes_globs_and_every_axis_must_match() -> None:
 
 def test_a_filter_on_an_axis_that_the_case_lacks_does_not_match() -> None:
     assert not Case.of(m=1).matches({"n": "*"})
+
+
+def test_a_case_without_axes_is_its_benchmark() -> None:
+    assert Case.of().of_benchmark("copy") == "copy"
+    assert Case.of(m=1).of_benchmark("copy") == "copy[m=1]"

@@ -30,6 +30,7 @@ PLUGINS = "perfdb.verbs"
 #: In the order of a first hour, not of the alphabet.
 ORDER = ("up", "down", "run", "compare", "history", "list", "status", "doctor", "ingest", "demo", "db")
 INTERRUPTED = 130
+OS_ACTION = "free space or fix the rights there, or name another state folder with PERFDB_HOME, then repeat the command"
 
 
 class Verbs(TyperGroup):
@@ -94,6 +95,9 @@ def exit_code(arguments: list[str]) -> int:
     except BrokenPipeError:
         # whoever read our output has gone; the interpreter must not try to flush the rest
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"perfdb: {error.filename or 'the system'} says: {error.strerror}; {OS_ACTION}\n")
         return 1
     return returned if isinstance(returned, int) else 0
 

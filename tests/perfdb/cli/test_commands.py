@@ -155,6 +155,15 @@ def test_a_database_that_is_down_is_one_sentence(terminal: Terminal) -> None:
         assert "secret" not in done.stderr
 
 
+def test_a_state_folder_that_cannot_be_made_is_one_sentence(terminal: Terminal) -> None:
+    (terminal.folder / "file").write_text("in the way")
+    for arguments in (("up", "--no-measure"), ("list", "runs"), ("run", "smoke")):
+        done = terminal(*arguments, PERFDB_HOME=str(terminal.folder / "file" / "home"))
+        assert done.returncode == 1
+        assert "PERFDB_HOME" in done.stderr or "fix its rights" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_a_wrong_setting_is_named(terminal: Terminal) -> None:
     done = terminal("status", PERFDB_DASHBOARD_PORT="many")
     assert done.returncode == 1

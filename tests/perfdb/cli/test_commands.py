@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -220,14 +219,3 @@ def test_a_closed_pipe_is_no_traceback(terminal: Terminal) -> None:
         check=False,
     )
     assert "Traceback" not in done.stderr
-
-
-def test_help_is_quick_enough_to_be_asked_for(terminal: Terminal) -> None:
-    """The bound is 0.4 s on a quiet machine; the best of five is what the machine can do."""
-
-    def once() -> float:
-        started = time.perf_counter()
-        terminal("--help")
-        return time.perf_counter() - started
-
-    assert min(once() for _ in range(5)) < 0.4

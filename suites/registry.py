@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,7 +78,8 @@ def benchmark(  # noqa: PLR0913 - a declaration has as many parts as it has
     The function gets a ``Case``, sets it up, and returns the callable to time, or a ``Launch``. ``cost`` gives FLOPs
     and bytes of one call, ``reference`` the float64 result on the same operands. ``floor`` is the smallest relative
     change that counts, where the protocol's own does not fit. ``control`` marks code that no commit should change.
-    Raises ``DeclarationError`` for a benchmark without cases, or declared twice for one provider.
+    Raises ``DeclarationError`` for a benchmark without cases, with an axis that cannot be stored, or declared twice for
+    one provider.
     """
 
     def declare(function: Callable[[Case], Launch | Call]) -> Callable[[Case], Launch | Call]:
@@ -86,12 +88,12 @@ def benchmark(  # noqa: PLR0913 - a declaration has as many parts as it has
                 name=name or function.__name__,
                 module=function.__module__,
                 function=function,
-                cases=tuple(dict.fromkeys(cases)),
+                cases=_checked_cases(f"benchmark {name or function.__name__} in {function.__module__}", cases),
                 provider=provider,
                 cost=cost,
                 reference=reference,
                 tolerance=tolerance,
-                suites=tuple(suites),
+                suites=(suites,) if isinstance(suites, str) else tuple(suites),
                 is_control=control,
                 floor=floor,
             )
@@ -116,6 +118,7 @@ def load_file(path: Path) -> tuple[Benchmark, ...]:
         raise DeclarationError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _forget(name)
     spec.loader.exec_module(module)
     return controls_first(declared for declared in _declared.values() if declared.module == name)
 
@@ -133,17 +136,38 @@ def grid(**axes: Sequence[str | int | float | bool]) -> tuple[Case, ...]:
     return tuple(Case.of(case) for case in cases)
 
 
+def _checked_cases(owner: str, cases: Iterable[Case]) -> tuple[Case, ...]:
+    """The cases without repetitions; ``owner`` names their benchmark."""
+    found = (cases,) if isinstance(cases, Case) else tuple(cases)
+    if not found:
+        raise DeclarationError(f"{owner} has no cases")
+    for case in found:
+        if not isinstance(case, Case):
+            raise DeclarationError(f"{owner} has {type(case).__name__} among its cases; write Case.of(axis=value, ...)")
+        for axis, value in case.axes:
+            if not _may_be_axis(value):
+                raise DeclarationError(
+                    f"{owner}: axis {axis} is {value!r} ({type(value).__name__}); an axis holds text, a bool or a "
+                    "finite number of Python's own"
+                )
+    return tuple(dict.fromkeys(found))
+
+
+def _may_be_axis(value: object) -> bool:
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
 def _add(new: Benchmark) -> None:
-    if not new.cases:
-        raise DeclarationError(f"benchmark {new.name} in {new.module} has no cases")
     old = _declared.get((new.name, new.provider))
-    if old is not None and old.module != new.module:
+    if old is not None:
+        where = f"twice in {new.module}" if old.module == new.module else f"in {old.module} and in {new.module}"
         raise DeclarationError(
-            f"benchmark {new.name} of provider {new.provider} is declared in {old.module} and in {new.module}; "
-            "rename one"
-        )
-    if old is not None and old.function.__qualname__ != new.function.__qualname__:
-        raise DeclarationError(
-            f"benchmark {new.name} of provider {new.provider} is declared twice in {new.module}; rename one"
+            f"benchmark {new.name} of provider {new.provider} is declared {where}; rename one, or name its provider"
         )
     _declared[new.name, new.provider] = new
+
+
+def _forget(module: str) -> None:
+    """A file that is loaded again declares anew."""
+    for key in [key for key, declared in _declared.items() if declared.module == module]:
+        del _declared[key]

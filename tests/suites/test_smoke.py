@@ -1,14 +1,24 @@
 """The smoke suite: declared completely, right against float64, and seeded."""
 
+from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
+from torch import Tensor
 
-from perfdb.domain.case import Case
+from perfdb.domain.case import Case, Outcome
+from perfdb.domain.metric import RELATIVE_ERROR
+from perfdb.settings import Settings
 from runners.measure.correctness import WrongResultError
 from runners.measure.visit import launch_of, outputs_of, yardstick_of
+from runners.progress import Display
+from runners.session import Request, measure, prepare
+from runners.target import OURS, find_target
 from suites import inputs
+from suites.quantize import SMALLEST_SCALE
 from suites.registry import Benchmark, UnsupportedError, discover
 
 SMOKE = discover(["suites.smoke"])
@@ -61,14 +71,100 @@ def test_wrong_arithmetic_exceeds_every_tolerance(pair: tuple[Benchmark, Case]) 
         yardstick_of(declared, case).error_of(wrong)
 
 
-def test_operands_depend_on_the_case_alone_and_hold_no_zeros() -> None:
+def declared_as(name: str, provider: str = "eager") -> Benchmark:
+    (found,) = [declared for declared in SMOKE if (declared.name, declared.provider) == (name, provider)]
+    return found
+
+
+def unrounded(x: Tensor) -> Tensor:
+    return x
+
+
+def floored(x: Tensor) -> Tensor:
+    scale = x.abs().amax(dim=-1, keepdim=True) / 127
+    return (x / scale).floor() * scale
+
+
+def scaled_by_the_tensor(x: Tensor) -> Tensor:
+    scale = x.abs().max() / 127
+    return (x / scale).round() * scale
+
+
+def ternary_by_the_row(x: Tensor) -> Tensor:
+    scale = x.abs().mean(dim=-1, keepdim=True).clamp(min=SMALLEST_SCALE)
+    return (x / scale).round().clamp(-1, 1) * scale
+
+
+def int8_in_bf16(x: Tensor) -> Tensor:
+    scale = x.bfloat16().abs().amax(dim=-1, keepdim=True) / 127
+    return (x.bfloat16() / scale).round() * scale
+
+
+@pytest.mark.parametrize(
+    ("quantizer", "wrong"),
+    [
+        ("ternary", unrounded),
+        ("ternary", ternary_by_the_row),
+        ("int8_per_token", unrounded),
+        ("int8_per_token", floored),
+        ("int8_per_token", scaled_by_the_tensor),
+        ("int8_per_token", int8_in_bf16),
+    ],
+)
+def test_a_wrong_quantizer_is_found(quantizer: str, wrong: Callable[[Tensor], Tensor]) -> None:
+    declared = declared_as("fake_quant")
+    (case,) = [case for case in declared.cases if case["quantizer"] == quantizer]
+    operand = inputs.activations(case, case.size("m"), case.size("k"))
+    with pytest.raises(WrongResultError, match="exceeds the tolerance"):
+        yardstick_of(declared, case).error_of(wrong(operand))
+
+
+@pytest.mark.parametrize("case", declared_as("qat_step").cases, ids=lambda case: case.label)
+def test_a_step_is_checked_from_its_first_weights_however_many_were_timed(case: Case) -> None:
+    launch = launch_of(declared_as("qat_step"), case)
+    assert launch.outputs is not None
+    for _ in range(3):
+        launch.call()
+    error = yardstick_of(declared_as("qat_step"), case).error_of(launch.outputs())
+    assert error is not None
+    assert error < 1e-5
+
+
+def test_a_step_that_skips_its_update_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = declared_as("qat_step")
+    launch = launch_of(declared, declared.cases[0])
+    monkeypatch.setattr(torch.optim.SGD, "step", lambda _: None)
+    with pytest.raises(WrongResultError, match="momentum_up is in the reference and was not computed"):
+        yardstick_of(declared, declared.cases[0]).error_of(outputs_of(launch, launch.call()))
+
+
+@pytest.mark.slow
+def test_a_worker_measures_every_case_compiled_ones_too(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    prepared = prepare(Request(find_target(OURS, None, OURS), "smoke", processes=1, seed=1), settings)
+    run = measure(prepared, prepared.header(), settings, Display(Console(file=StringIO(), force_terminal=False)))
+    assert [(r.label, r.detail) for r in run.results if r.outcome is not Outcome.MEASURED] == []
+    assert len(run.results) == len(CASES)
+    tolerances = {(declared.name, declared.provider): declared.tolerance for declared in SMOKE}
+    for result in run.results:
+        (error,) = [reading.value for reading in result.readings if reading.metric == RELATIVE_ERROR]
+        assert error <= tolerances[result.benchmark, result.provider] / 3
+
+
+@pytest.mark.parametrize("draw", [inputs.activations, inputs.weights])
+def test_operands_depend_on_the_case_alone_and_hold_no_zeros(draw: Callable[..., Tensor]) -> None:
     case = Case.of(m=64, k=64)
-    first, second = inputs.activations(case, 64, 64), inputs.activations(case, 64, 64)
-    assert torch.equal(first, second)
-    assert not torch.equal(first, inputs.activations(case, 64, 64, stream=1))
-    assert not torch.equal(first, inputs.activations(Case.of(m=64, k=65), 64, 64))
+    first = draw(case, 64, 64)
+    assert torch.equal(first, draw(case, 64, 64))
+    assert not torch.equal(first, draw(case, 64, 64, stream=9))
+    assert not torch.equal(first, draw(Case.of(m=64, k=65), 64, 64))
     assert bool((first != 0).all())
-    assert abs(float(first.std()) - 1) < 0.1
+
+
+def test_activations_are_standard_normal_and_weights_shrink_with_fan_in() -> None:
+    case = Case.of(m=64, k=64)
+    assert abs(float(inputs.activations(case, 64, 64).std()) - 1) < 0.1
+    assert abs(float(inputs.weights(case, 64, 64).std()) - 1 / 8) < 0.0125
 
 
 def test_ternary_operands_hold_each_level_about_equally_often() -> None:

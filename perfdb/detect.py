@@ -12,10 +12,10 @@ from perfdb.analysis.comparison import compare_points, prior_of
 from perfdb.analysis.judge import earlier, judge_later, judge_point
 from perfdb.domain.comparison import Comparison, Delta
 from perfdb.domain.history import RunMeasurement, SeriesHistory
-from perfdb.domain.run import Run, RunState
+from perfdb.domain.run import RunSource, RunState
 from perfdb.domain.verdict import Verdict, VerdictKind
 from perfdb.errors import PerfdbError, SelectionError, SpoolError
-from perfdb.spool import SUFFIX, Rejection, read_spool
+from perfdb.spool import SUFFIX, Rejection, SpoolReader
 from perfdb.store.history import environments, histories_of_run, run_measurements
 from perfdb.store.ingest import IngestReport, ingest_run
 from perfdb.store.runs import find_run
@@ -37,10 +37,10 @@ class FileReport:
 
 def ingest_file(engine: Engine, path: Path) -> FileReport:
     """Store and judge one spool file in one transaction. Raises ``SpoolError`` when the file is refused."""
-    spool_file = read_spool(path)
+    reader = SpoolReader(path)
     with engine.begin() as connection:
-        report = receive(connection, spool_file.run)
-    return FileReport(path, report, spool_file.rejections)
+        report = receive(connection, reader)
+    return FileReport(path, report, reader.rejections)
 
 
 def ingest_files(engine: Engine, paths: Iterable[Path]) -> list[FileReport]:
@@ -91,7 +91,7 @@ def _was_taken(path: Path, ingested: Path) -> bool:
     return not path.exists() and (ingested / path.name).exists()
 
 
-def receive(connection: Connection, run: Run) -> IngestReport:
+def receive(connection: Connection, run: RunSource) -> IngestReport:
     """Store a run and judge it; a run that arrives late has the later ones judged again."""
     report = ingest_run(connection, run)
     if report.is_changed and report.state is RunState.COMPLETE:

@@ -4,6 +4,7 @@ A file holds one run: a ``run`` line, then ``result`` lines, then one ``end`` li
 ``v`` (format version) and ``kind``. A torn last line loses only itself; a rejected line is reported with its number.
 """
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -13,14 +14,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
+import msgspec
+
+from perfdb.decoder import NewerVersionError, decode_line
 from perfdb.domain.run import CaseResult, Run, RunHeader
 from perfdb.errors import SpoolError
-from perfdb.record import Record, decode_header, decode_result, decode_time, encode_header, encode_result, encode_time
+from perfdb.record import RECORD_VERSION, Record, encode_header, encode_result, encode_time
 
-SPOOL_VERSION = 1
 SUFFIX = ".jsonl"
 #: A longer line is no result of ours (a case with 10,000 samples takes 0.2 MB).
 MAX_LINE_BYTES = 16 * 2**20
+#: More broken lines than this are no damage but another kind of file.
+MAX_REJECTIONS = 10_000
+LONGEST_REASON = 180
+TORN = "is torn: it has no end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,7 @@ class SpoolWriter:
         self._file.close()
 
     def _append(self, record: Record) -> None:
-        line = json.dumps({"v": SPOOL_VERSION, **record}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        line = json.dumps({"v": RECORD_VERSION, **record}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         try:
             self._file.write(line)
             os.fsync(self._file.fileno())
@@ -82,68 +89,90 @@ class SpoolWriter:
 
 
 def read_spool(path: Path) -> SpoolFile:
-    """Read a run.
+    """Read a whole run into memory. Raises ``SpoolError`` as ``SpoolReader`` does."""
+    reader = SpoolReader(path)
+    results = tuple(reader.results)
+    return SpoolFile(path, Run(reader.header, results, reader.finished_at), reader.rejections)
 
+
+class SpoolReader:
+    """Reads one run, as often as its ``results`` are asked for, holding one line in memory.
+
+    What is true of the whole file (``finished_at``, ``rejections``) is known once the results were read to their end.
     Raises ``SpoolError`` when the file cannot be read, its run line is missing or broken, or a newer perfdb wrote it.
     """
-    reader = _Reader(path)
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(_lines(file), start=1):
-                reader.take(number, line)
-    except OSError as error:
-        raise SpoolError(f"cannot read {path}: {error.strerror}; check that it exists and is readable") from error
-    return reader.spool_file()
-
-
-class _Reader:
-    """Collects the records of one file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.header: RunHeader | None = None
-        self.results: list[CaseResult] = []
         self.finished_at: datetime | None = None
-        self.rejections: list[Rejection] = []
+        self._rejections: list[Rejection] = []
+        self.header = self._find_header()
 
-    def take(self, number: int, line: bytes) -> None:
-        """Take one line or note why not. A newer version is no rejection: the whole file is refused."""
+    @property
+    def results(self) -> Iterator[CaseResult]:
+        """The results in the order they were taken; every look at them reads the file anew."""
+        self.finished_at, self._rejections, is_first = None, [], True
+        for number, record in self._records():
+            if isinstance(record, CaseResult) and not is_first:
+                yield record
+            elif isinstance(record, datetime) and not is_first:
+                self.finished_at = record
+            elif isinstance(record, RunHeader) and is_first:
+                is_first = False
+            else:
+                self._reject(number, "comes before the run line" if is_first else "is a second run line")
+
+    @property
+    def rejections(self) -> tuple[Rejection, ...]:
+        """The lines that were not taken; of more than ``MAX_REJECTIONS`` the last stands for all that follow."""
+        return tuple(self._rejections)
+
+    def _find_header(self) -> RunHeader:
+        for _, record in self._records():
+            if isinstance(record, RunHeader):
+                return record
+        first = next(iter(self._rejections), None)
+        why = f" (line {first.line} {first.reason})" if first else ""
+        raise SpoolError(f"{self.path} has no readable run line{why}; move the file aside or restore it")
+
+    def _records(self) -> Iterator[tuple[int, RunHeader | CaseResult | datetime]]:
         try:
-            self._accept(_parse(line))
-        except _NewerVersionError as newer:
+            with _open(self.path) as file:
+                for number, line in enumerate(_lines(file), start=1):
+                    try:
+                        record = decode_line(line)
+                    except NewerVersionError as newer:
+                        raise self._too_new(number, newer) from newer
+                    except (ValueError, RecursionError) as error:
+                        self._reject(number, _reason(line, error))
+                        continue
+                    if not line.endswith(b"\n"):
+                        self._reject(number, TORN)
+                        continue
+                    yield number, record
+        except OSError as error:
             raise SpoolError(
-                f"{self.path} line {number} has spool version {newer}, this perfdb reads up to {SPOOL_VERSION}; "
-                "upgrade perfdb on this machine, then ingest the file again"
-            ) from newer
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            self.rejections.append(Rejection(number, _reason(line, error)))
+                f"cannot read {self.path}: {error.strerror}; check that it exists and is readable"
+            ) from error
 
-    def spool_file(self) -> SpoolFile:
-        """What was collected; raises ``SpoolError`` when there is no run line."""
-        if self.header is None:
-            first = f" (line {self.rejections[0].line}: {self.rejections[0].reason})" if self.rejections else ""
-            raise SpoolError(f"{self.path} has no readable run line{first}; move the file aside or restore it")
-        run = Run(self.header, tuple(self.results), self.finished_at)
-        return SpoolFile(self.path, run, tuple(self.rejections))
+    def _too_new(self, number: int, newer: NewerVersionError) -> SpoolError:
+        return SpoolError(
+            f"{self.path} line {number} has spool version {newer}, this perfdb reads up to {RECORD_VERSION}; "
+            "upgrade perfdb on this machine, then ingest the file again"
+        )
 
-    def _accept(self, record: Record) -> None:
-        kind = record["kind"]
-        if kind == "run":
-            if self.header is not None:
-                raise ValueError("a second run line")
-            self.header = decode_header(record)
-        elif self.header is None:
-            raise ValueError("comes before the run line")
-        elif kind == "result":
-            self.results.append(decode_result(record))
-        elif kind == "end":
-            self.finished_at = decode_time(record["finished_at"])
+    def _reject(self, number: int, reason: str) -> None:
+        if len(self._rejections) < MAX_REJECTIONS:
+            self._rejections.append(Rejection(number, reason))
         else:
-            raise ValueError(f"unknown kind {kind!r:.60}")
+            self._rejections[-1] = Rejection(number, f"is the last of many: no more than {MAX_REJECTIONS} are listed")
 
 
-class _NewerVersionError(Exception):
-    """The line's format version is above ours."""
+def _open(path: Path) -> BinaryIO:
+    """Open a file that has an end: a pipe named like a spool file would keep us waiting."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return path.open("rb")
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
@@ -156,30 +185,24 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
             yield line
 
 
-def _parse(line: bytes) -> Record:
-    if not line.strip():
-        raise ValueError("is empty or too long")
-    if not line.endswith(b"\n"):
-        raise ValueError("is torn: it has no end")
-    record = json.loads(line)
-    if not isinstance(record, dict):
-        raise TypeError("is not a JSON object")
-    version = record.get("v")
-    if not isinstance(version, int):
-        raise TypeError("has no format version")
-    if version > SPOOL_VERSION:
-        raise _NewerVersionError(version)
-    return record
-
-
 def _reason(line: bytes, error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"has no field {error.args[0]!r}"
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        return "is not JSON" if line.endswith(b"\n") else "is torn: it has no end"
+    """Why a line was rejected: short, and free of what a hostile file could write to a terminal."""
+    if not line.strip():
+        return "is empty or too long"
+    if not line.endswith(b"\n"):
+        return TORN
     if isinstance(error, RecursionError):
         return "is nested too deeply"
-    return f"{error}"[:200]
+    said, _, where = f"{error}".rpartition(" - at ") if " - at " in f"{error}" else (f"{error}", "", "")
+    if isinstance(error, msgspec.ValidationError):
+        said = f"does not fit at {where.strip('`$.') or 'its start'}: {said[0].lower()}{said[1:].replace('`', '')}"
+    elif isinstance(error, msgspec.DecodeError):
+        said = f"is not JSON: {said.removeprefix('JSON is malformed: ')}"
+    return _printable(said)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text[:LONGEST_REASON])
 
 
 def _unwritable(path: Path, error: OSError) -> SpoolError:

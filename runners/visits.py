@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from perfdb.decoder import decode_result
 from perfdb.domain.case import Outcome
 from perfdb.domain.run import CaseResult
 from perfdb.errors import MeasureError
-from perfdb.record import decode_result
 from runners.isolate import Ended, Launcher, Message, Worker
 from runners.links import WorkerPaths
 from runners.measure.messages import CaseKey, Plan, decode_key

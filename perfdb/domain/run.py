@@ -1,9 +1,11 @@
 """Run: one execution of a suite at one commit on one machine, and what its cases gave."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from statistics import median
+from typing import Protocol as Interface
 
 from perfdb.domain.case import Case, Cost, Outcome
 from perfdb.domain.commit import Code, Commit
@@ -107,6 +109,27 @@ class Measurement:
         return (high - low) / abs(self.value) if self.value else 0.0
 
 
+class RunSource(Interface):
+    """A run in memory or in a file, whose results may be looked at more than once."""
+
+    @property
+    def header(self) -> RunHeader:
+        """What is known from the start."""
+
+    @property
+    def results(self) -> Iterable[CaseResult]:
+        """In the order they were taken."""
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """When the run was closed, None if it was not; of a file it is known once the results were read."""
+
+
+def state_of(run: RunSource) -> RunState:
+    """COMPLETE once closed."""
+    return RunState.COMPLETE if run.finished_at else RunState.INCOMPLETE
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run as read from its spool file: header, results in the order they were taken, and whether it was closed."""
@@ -118,7 +141,7 @@ class Run:
     @property
     def state(self) -> RunState:
         """COMPLETE once closed."""
-        return RunState.COMPLETE if self.finished_at else RunState.INCOMPLETE
+        return state_of(self)
 
     def series_of(self, result: CaseResult, metric: Metric) -> SeriesKey:
         """The identity of one metric of one result of this run."""

@@ -4,20 +4,24 @@ Rows of one table are written in sorted order, and tables in one order, so no tw
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, func, or_, select, tuple_
-from sqlalchemy.dialects.postgresql import insert
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Table, Text, and_, cast, column, func, literal, or_, select
+from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
+from sqlalchemy.sql.selectable import TableValuedAlias
 
 from perfdb.domain.commit import Commit
-from perfdb.domain.run import CaseResult, Measurement, Run, RunHeader
+from perfdb.domain.metric import Metric
+from perfdb.domain.run import CaseResult, RunHeader
 from perfdb.domain.series import SERIES_KEY_VERSION, SeriesKey
 from perfdb.store import schema
 
 Row = Mapping[str, Any]
 CaseKey = tuple[int, str]
-#: PostgreSQL takes 65,535 parameters a statement.
-ROWS_A_STATEMENT = 2000
+#: About a megabyte of JSON.
+ROWS_A_STATEMENT = 5000
 
 
 def repository_id(connection: Connection, name: str) -> int:
@@ -54,12 +58,11 @@ def commit_ids(connection: Connection, head: RunHeader, repository: int) -> dict
     rows = [_commit_row(commit, repository) for commit in known.values()]
     table = schema.commits
     for part in _parts(_sorted(rows, ("repository_id", "sha"))):
-        adding = insert(table).values(part)
-        better = func.coalesce(table.c.position, adding.excluded.position)
+        adding = _inserted(table, part)
         connection.execute(
             adding.on_conflict_do_update(
                 index_elements=("repository_id", "sha"),
-                set_={"position": better, "parents": adding.excluded.parents},
+                set_={"position": adding.excluded.position, "parents": adding.excluded.parents},
                 where=table.c.position.is_(None) & adding.excluded.position.is_not(None),
             )
         )
@@ -90,39 +93,43 @@ def case_ids(connection: Connection, results: Iterable[CaseResult], repository: 
     return {(r.benchmark, r.case.digest): cases[benchmarks[repository, r.benchmark], r.case.digest] for r in results}
 
 
-def series_ids(
+@dataclass(frozen=True, slots=True)
+class NewSeries:
+    """A series that is new, or whose ``floor`` is (None leaves the known one)."""
+
+    key: SeriesKey
+    metric: Metric
+    floor: float | None
+
+
+def add_series(
     connection: Connection,
-    run: Run,
-    measured: Sequence[Measurement],
+    wanted: Iterable[NewSeries],
     cases: Mapping[tuple[str, str], int],
-    pointers: Mapping[str, int | None],
-) -> dict[SeriesKey, int]:
-    """The series of ``measured``, by key."""
-    metrics = _many(
-        connection,
-        schema.metrics,
-        [{"name": m.metric.name, "unit": m.metric.unit, "better": m.metric.better.value} for m in measured],
-        ("name", "unit", "better"),
-    )
-    floors = {(r.benchmark, r.provider, r.case): r.floor for r in run.results}
-    rows = {}
-    for m in measured:
-        key = m.series
-        rows[key] = {
-            "digest": key.digest,
+    repository: int,
+    hardware: int,
+) -> None:
+    """Add the series of known ``cases`` that are not there, and take their floors."""
+    wanted = list(wanted)
+    rows = [{"name": w.metric.name, "unit": w.metric.unit, "better": w.metric.better.value} for w in wanted]
+    metrics = _many(connection, schema.metrics, rows, ("name", "unit", "better"))
+    series = [
+        {
+            "digest": w.key.digest,
             "key_version": SERIES_KEY_VERSION,
-            "key": key.named_fields(),
-            "repository_id": pointers["repository_id"],
-            "case_id": cases[key.benchmark, key.case.digest],
-            "provider": key.provider,
-            "protocol": key.protocol,
-            "protocol_version": key.protocol_version,
-            "metric_id": metrics[m.metric.name, m.metric.unit, m.metric.better.value],
-            "hardware_id": pointers["hardware_id"],
-            "floor": floors[key.benchmark, key.provider, key.case],
+            "key": w.key.named_fields(),
+            "repository_id": repository,
+            "case_id": cases[w.key.benchmark, w.key.case.digest],
+            "provider": w.key.provider,
+            "protocol": w.key.protocol,
+            "protocol_version": w.key.protocol_version,
+            "metric_id": metrics[w.metric.name, w.metric.unit, w.metric.better.value],
+            "hardware_id": hardware,
+            "floor": w.floor,
         }
-    found = _many(connection, schema.series, rows.values(), ("digest",), renew=("floor",))
-    return {key: found[(row["digest"],)] for key, row in rows.items()}
+        for w in wanted
+    ]
+    _add(connection, schema.series, series, ("digest",), renew=("floor",))
 
 
 def _gpu_id(connection: Connection, head: RunHeader) -> int | None:
@@ -152,9 +159,17 @@ def _many(
     connection: Connection, table: Table, rows: Iterable[Row], key: Sequence[str], renew: Sequence[str] = ()
 ) -> dict[tuple[Any, ...], int]:
     """Ids by key; missing rows are added, and columns named in ``renew`` take a new value that is known."""
+    rows = list(rows)
+    _add(connection, table, rows, key, renew)
+    return _read(connection, table, rows, key)
+
+
+def _add(
+    connection: Connection, table: Table, rows: Iterable[Row], key: Sequence[str], renew: Sequence[str] = ()
+) -> None:
     unique = {tuple(row[name] for name in key): row for row in rows}
     for part in _parts(_sorted(unique.values(), key)):
-        adding = insert(table).values(part)
+        adding = _inserted(table, part)
         if renew:
             statement = adding.on_conflict_do_update(
                 index_elements=key,
@@ -164,21 +179,32 @@ def _many(
         else:
             statement = adding.on_conflict_do_nothing(index_elements=key)
         connection.execute(statement)
-    return _read(connection, table, unique.values(), key)
+
+
+def _inserted(table: Table, rows: Sequence[Row]) -> Insert:
+    names = list(rows[0])
+    return insert(table).from_select(names, select(_recordset(table, names, rows)))
 
 
 def _is_news(new: ColumnElement[Any], old: ColumnElement[Any]) -> ColumnElement[bool]:
     return new.is_not(None) & new.is_distinct_from(old)
 
 
-def _read(connection: Connection, table: Table, rows: Iterable[Row], key: Sequence[str]) -> dict[tuple[Any, ...], int]:
-    columns = [table.c[name] for name in key]
+def _read(connection: Connection, table: Table, rows: Sequence[Row], key: Sequence[str]) -> dict[tuple[Any, ...], int]:
     ids: dict[tuple[Any, ...], int] = {}
-    for part in _parts(list(rows)):
-        wanted = tuple_(*columns).in_([tuple(row[name] for name in key) for row in part])
-        for found in connection.execute(select(table.c.id, *columns).where(wanted)):
-            ids[tuple(found[1:])] = found[0]
+    for part in _parts(rows):
+        wanted = _recordset(table, key, [{name: row[name] for name in key} for row in part])
+        same = and_(*(table.c[name] == wanted.c[name] for name in key))
+        query = select(table.c.id, *(table.c[name] for name in key)).join(wanted, same)
+        ids.update({tuple(found[1:]): found[0] for found in connection.execute(query)})
     return ids
+
+
+def _recordset(table: Table, names: Sequence[str], rows: Sequence[Row]) -> TableValuedAlias:
+    """Rows as one JSON value that PostgreSQL takes apart: one parameter however many there are."""
+    columns = [column(name, table.c[name].type) for name in names]
+    whole = cast(literal(msgspec.json.encode(rows).decode(), Text), JSONB)
+    return func.jsonb_to_recordset(whole).table_valued(*columns).render_derived(name="given", with_types=True)
 
 
 def _sorted(rows: Iterable[Row], key: Sequence[str]) -> list[Row]:

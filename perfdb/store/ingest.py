@@ -1,78 +1,66 @@
 """Ingest: one run into the store in the caller's transaction; the same run twice changes nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from psycopg import Connection as PsycopgConnection
-from psycopg import sql
-from sqlalchemy import Connection, delete, select, text
+from sqlalchemy import Connection, delete, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 
-from perfdb.domain.run import CaseResult, Measurement, Run, RunState
-from perfdb.domain.series import SeriesKey
+from perfdb.domain.run import RunHeader, RunSource, RunState, state_of
 from perfdb.store import identities, schema
+from perfdb.store.intake import Intake, RunIds
 from perfdb.store.partitions import ensure_month
-
-MEASUREMENT_COLUMNS = {
-    "series_id": "int8",
-    "started_at": "timestamptz",
-    "run_id": "uuid",
-    "commit_id": "int8",
-    "value": "float8",
-    "process_values": "float8[]",
-}
-SAMPLE_COLUMNS = {
-    "series_id": "int8",
-    "started_at": "timestamptz",
-    "run_id": "uuid",
-    "process": "int2",
-    "values": "float4[]",
-}
-OUTCOME_COLUMNS = {
-    "run_id": "uuid",
-    "case_id": "int8",
-    "provider": "text",
-    "process": "int2",
-    "outcome": "text",
-    "ended_at": "timestamptz",
-    "detail": "text",
-    "first_call_s": "float8",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What one run brought; ``is_changed`` is False when the store had it already."""
+    """What one run brought; ``is_changed`` is False when the store had it already.
+
+    ``repeated`` results said again what was said before of the same case, provider and process, and were left out.
+    """
 
     run_id: str
     state: RunState
     is_changed: bool
     measurements: int = 0
     outcomes: int = 0
+    repeated: int = 0
 
 
-def ingest_run(connection: Connection, run: Run) -> IngestReport:
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """What the store has of a run."""
+
+    state: RunState
+    results: int
+
+
+def ingest_run(connection: Connection, run: RunSource) -> IngestReport:
     """Store a run, or complete one that was INCOMPLETE; a copy with less than the store has changes nothing.
 
     The lock on the repository comes first: two ingests of one repository go one after the other, so they see each
-    other's runs when they judge, and cannot collide.
+    other's runs when they judge, and cannot collide. Raises ``SpoolError`` when a file cannot be read to its end.
     """
-    lock_repository(connection, run.header.code.repository)
-    if not _brings_more(connection, run):
-        return IngestReport(run.header.run_id, run.state, is_changed=False)
-    repository = identities.repository_id(connection, run.header.code.repository)
-    pointers = identities.header_ids(connection, run.header, repository)
-    commits = identities.commit_ids(connection, run.header, repository)
-    cases = identities.case_ids(connection, run.results, repository)
-    measured = run.measurements()
-    series = identities.series_ids(connection, run, measured, cases, pointers)
-    commit = commits[run.header.code.commit.sha] if run.header.code.commit else None
-    _write_run(connection, run, {**pointers, "commit_id": commit})
-    _clear(connection, run)
-    _copy_all(connection, run, measured, series, cases, commit)
-    return IngestReport(run.header.run_id, run.state, True, len(measured), len(run.results))
+    head = run.header
+    lock_repository(connection, head.code.repository)
+    stored = _stored(connection, head.run_id)
+    if stored is not None and not _brings_more(run, stored):
+        return IngestReport(head.run_id, stored.state, is_changed=False)
+    repository = identities.repository_id(connection, head.code.repository)
+    pointers = identities.header_ids(connection, head, repository)
+    commits = identities.commit_ids(connection, head, repository)
+    commit = commits[head.code.commit.sha] if head.code.commit else None
+    _open_run(connection, head, {**pointers, "commit_id": commit})
+    ensure_month(connection, head.started_at)
+    if stored is not None:
+        _clear(connection, head)
+    hardware = pointers["hardware_id"]
+    assert hardware is not None
+    intake = Intake(connection, head, RunIds(repository, hardware, commit))
+    measurements = intake.take(run.results)
+    _close_run(connection, run, intake.results)
+    return IngestReport(head.run_id, state_of(run), True, measurements, intake.results, intake.repeated)
 
 
 def lock_repository(connection: Connection, name: str) -> None:
@@ -80,87 +68,47 @@ def lock_repository(connection: Connection, name: str) -> None:
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 7))"), {"name": name})
 
 
-def _brings_more(connection: Connection, run: Run) -> bool:
+def _stored(connection: Connection, run_id: str) -> StoredRun | None:
     runs = schema.runs
-    wanted = select(runs.c.state, runs.c.results).where(runs.c.id == UUID(run.header.run_id))
-    stored = connection.execute(wanted).one_or_none()
-    if stored is None:
-        return True
-    if stored.state == RunState.COMPLETE:
+    row = connection.execute(select(runs.c.state, runs.c.results).where(runs.c.id == UUID(run_id))).one_or_none()
+    return None if row is None else StoredRun(RunState(row.state), row.results)
+
+
+def _brings_more(run: RunSource, stored: StoredRun) -> bool:
+    if stored.state is RunState.COMPLETE:
         return False
-    return len(run.results) > stored.results or (run.state is RunState.COMPLETE and len(run.results) >= stored.results)
+    results = sum(1 for _ in run.results)
+    return results > stored.results or (state_of(run) is RunState.COMPLETE and results >= stored.results)
 
 
-def _write_run(connection: Connection, run: Run, pointers: Mapping[str, int | None]) -> None:
-    head = run.header
+def _open_run(connection: Connection, head: RunHeader, pointers: Mapping[str, int | None]) -> None:
     row = {
         "id": UUID(head.run_id),
         **pointers,
-        "state": run.state.value,
+        "state": RunState.INCOMPLETE.value,
         "code_state": head.code.state.value,
         "difference": head.code.difference,
         "branch": head.code.branch,
         "started_at": head.started_at,
-        "finished_at": run.finished_at,
+        "finished_at": None,
         "processes": head.processes,
         "seed": head.seed,
-        "results": len(run.results),
+        "results": 0,
         "perfdb_version": head.perfdb_version,
     }
-    renewed = {name: row[name] for name in ("state", "finished_at", "results")}
-    adding = insert(schema.runs).values(row)
-    connection.execute(adding.on_conflict_do_update(index_elements=("id",), set_=renewed))
+    connection.execute(insert(schema.runs).values(row).on_conflict_do_nothing(index_elements=("id",)))
 
 
-def _clear(connection: Connection, run: Run) -> None:
+def _close_run(connection: Connection, run: RunSource, results: int) -> None:
+    """Say how the run ended; of a file that is known only now."""
+    said = {"state": state_of(run).value, "finished_at": run.finished_at, "results": results}
+    runs = schema.runs
+    connection.execute(update(runs).where(runs.c.id == UUID(run.header.run_id)).values(said))
+
+
+def _clear(connection: Connection, head: RunHeader) -> None:
     """Remove what an INCOMPLETE copy of the run brought; the new copy holds it all."""
-    run_id = UUID(run.header.run_id)
+    run_id = UUID(head.run_id)
     for table in (schema.measurements, schema.samples):
-        same = (table.c.run_id == run_id) & (table.c.started_at == run.header.started_at)
-        ensure_month(connection, run.header.started_at)
-        connection.execute(delete(table).where(same))
+        connection.execute(delete(table).where((table.c.run_id == run_id) & (table.c.started_at == head.started_at)))
     connection.execute(delete(schema.outcomes).where(schema.outcomes.c.run_id == run_id))
-
-
-def _copy_all(
-    connection: Connection,
-    run: Run,
-    measured: Sequence[Measurement],
-    series: Mapping[SeriesKey, int],
-    cases: Mapping[tuple[str, str], int],
-    commit: int | None,
-) -> None:
-    raw = connection.connection.driver_connection
-    assert isinstance(raw, PsycopgConnection)
-    run_id, started = UUID(run.header.run_id), run.header.started_at
-    values = ((series[m.series], started, run_id, commit, m.value, list(m.process_values)) for m in measured)
-    taken = (
-        (series[m.series], started, run_id, process, list(samples))
-        for m in measured
-        for process, samples in enumerate(m.samples)
-        if samples
-    )
-    ended = (_outcome_row(run_id, cases, result) for result in _last_of_each(run.results))
-    _copy(raw, "measurements", MEASUREMENT_COLUMNS, values)
-    _copy(raw, "samples", SAMPLE_COLUMNS, taken)
-    _copy(raw, "outcomes", OUTCOME_COLUMNS, ended)
-
-
-def _outcome_row(run_id: UUID, cases: Mapping[tuple[str, str], int], r: CaseResult) -> tuple[Any, ...]:
-    case = cases[r.benchmark, r.case.digest]
-    return (run_id, case, r.provider, r.process, r.outcome.value, r.ended_at, r.detail, r.first_call_s)
-
-
-def _last_of_each(results: Iterable[CaseResult]) -> Iterable[CaseResult]:
-    """One result a case, provider and process: the last one written."""
-    return {(r.benchmark, r.case, r.provider, r.process): r for r in results}.values()
-
-
-def _copy(raw: PsycopgConnection[Any], table: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
-    statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
-        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
-    )
-    with raw.cursor() as cursor, cursor.copy(statement) as copy:
-        copy.set_types(list(columns.values()))
-        for row in rows:
-            copy.write_row(row)

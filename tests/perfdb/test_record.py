@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perfdb.decoder import decode_header, decode_result, decode_time
 from perfdb.domain.case import Case, Cost, Outcome
 from perfdb.domain.commit import Code, CodeState, Commit
 from perfdb.domain.environment import Environment
 from perfdb.domain.hardware import GpuUnit, Hardware, Machine
 from perfdb.domain.metric import LATENCY
 from perfdb.domain.run import CaseResult, Protocol, Reading, RunHeader
-from perfdb.record import decode_header, decode_result, decode_time, encode_header, encode_result, encode_time
+from perfdb.record import encode_header, encode_result, encode_time
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 COMMIT = Commit("a" * 40, ("b" * 40,), None, NOON, "an ☃")
@@ -94,21 +95,21 @@ def test_times_are_written_in_utc_whatever_their_zone() -> None:
     "text", ["2026-05-01T12:00:00", "1969-12-31T23:59:59+00:00", "9999-12-31T00:00:00+00:00", "now"]
 )
 def test_a_time_that_cannot_be_placed_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"has no zone|is not of our age|Invalid isoformat string"):
+    with pytest.raises(ValueError, match=r"without its zone|is not of our age|cannot be read"):
         decode_time(text)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("benchmark", "b" * 201, "longer than 200 characters"),
+        ("benchmark", "b" * 201, "length <= 200"),
         ("benchmark", "\ud800", "surrogates not allowed"),
-        ("provider", 7, "7 is not text"),
-        ("process", -1, "-1 is not between 0 and 32767"),
-        ("process", 40_000, "40000 is not between 0 and 32767"),
-        ("process", True, "True is not a whole number"),
-        ("floor", float("inf"), "inf is not a finite number"),
-        ("case", {"m": [1]}, "is not text"),
+        ("provider", 7, "Expected `str`, got `int`"),
+        ("process", -1, "Expected `int` >= 0"),
+        ("process", 40_000, "Expected `int` <= 32767"),
+        ("process", True, "Expected `int`, got `bool`"),
+        ("floor", float("inf"), "Expected `float` <="),
+        ("case", {"m": [1]}, r"Expected `bool \| int \| float \| str`, got `array`"),
         ("outcome", "failed", "outcome failed with 1 readings"),
     ],
 )
@@ -120,7 +121,7 @@ def test_a_result_that_the_store_could_not_hold_is_refused(field: str, value: ob
 def test_a_sample_that_32_bits_cannot_hold_is_refused() -> None:
     record = through_json(encode_result(MEASURED))
     record["readings"][0]["samples"] = [1e39]
-    with pytest.raises(ValueError, match=r"1e\+39 is too large for a sample"):
+    with pytest.raises(ValueError, match=r"<= 3\.4e"):
         decode_result(record)
 
 
@@ -128,7 +129,7 @@ def test_a_sample_that_32_bits_cannot_hold_is_refused() -> None:
 def test_what_is_no_sha_is_refused(sha: str) -> None:
     record = through_json(encode_header(COMMITTED))
     record["code"]["commit"]["sha"] = sha
-    with pytest.raises(ValueError, match="is not a commit's SHA"):
+    with pytest.raises(ValueError, match=r"matching regex .* at `\$.code.commit.sha`"):
         decode_header(record)
 
 

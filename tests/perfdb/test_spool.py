@@ -87,19 +87,19 @@ def test_a_rejected_line_is_reported_with_its_number_and_reason(tmp_path: Path) 
     path.write_text("\n".join(lines) + "\n")
     spool_file = read_spool(path)
     assert spool_file.run.results == (FAILED,)
-    assert [(r.line, r.reason) for r in spool_file.rejections] == [(2, "nan is not a finite number")]
+    assert [(r.line, r.reason) for r in spool_file.rejections] == [(2, "is not JSON: invalid character (byte 284)")]
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"outcome": "great"}, "'great' is not a valid Outcome"),
-        ({"readings": []}, "outcome measured with 0 readings"),
-        ({"benchmark": None}, "None is not text"),
-        ({"benchmark": "a\0b"}, "'a\\x00b' is not text"),
-        ({"ended_at": "2026-05-01T12:00:00"}, "time '2026-05-01T12:00:00' has no zone"),
-        ({"process": 2**70}, f"{2**70} is not a whole number"),
-        ({"kind": "poem"}, "unknown kind 'poem'"),
+        ({"outcome": "great"}, "does not fit at outcome: invalid enum value 'great'"),
+        ({"readings": []}, "says outcome measured with 0 readings"),
+        ({"benchmark": None}, "does not fit at benchmark: expected str, got null"),
+        ({"benchmark": "a\0b"}, "holds the character NUL in 'a\\x00b'"),
+        ({"ended_at": "2026-05-01T12:00:00"}, "says a time without its zone: '2026-05-01T12:00:00'"),
+        ({"process": 2**70}, "does not fit at process: expected int <= 32767"),
+        ({"kind": "poem"}, "does not fit at kind: invalid value 'poem'"),
     ],
 )
 def test_a_wrong_field_is_named(tmp_path: Path, change: dict[str, object], reason: str) -> None:

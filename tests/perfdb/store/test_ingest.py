@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Connection, Engine, text
 
+from perfdb.decoder import decode_header, decode_result
 from perfdb.domain.case import Outcome
 from perfdb.domain.commit import CodeState
 from perfdb.domain.run import Run, RunState
-from perfdb.record import decode_header, decode_result, encode_header, encode_result
+from perfdb.record import encode_header, encode_result
 from perfdb.store.history import catalogue, run_measurements, series_history, series_samples
 from perfdb.store.ingest import ingest_run
 from perfdb.store.partitions import month_bounds, month_name

@@ -1,0 +1,305 @@
+"""Intake: the results of one run, block by block, into measurements, samples and outcomes.
+
+Blocks are turned into packed rows as a whole, and these are sent while the next block is decoded. A measurement is sent
+once all planned processes gave their value, and taken back where another process of its case failed: then the case has
+no number. The first result of a case, provider and process counts; what repeats it is counted.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import Connection as PsycopgConnection
+from sqlalchemy import Connection
+
+from perfdb.domain.case import Outcome
+from perfdb.domain.run import CaseResult, RunHeader
+from perfdb.domain.series import SeriesKey
+from perfdb.errors import SpoolError
+from perfdb.store import identities, packing
+from perfdb.store.copier import Copier
+from perfdb.store.roster import Roster
+
+TABLES = {
+    "measurements": ("series_id", "started_at", "run_id", "commit_id", "value", "process_values"),
+    "samples": ("series_id", "started_at", "run_id", "process", "values"),
+    "outcomes": ("run_id", "case_id", "provider", "process", "outcome", "ended_at", "detail", "first_call_s"),
+}
+#: Large enough that packing costs nothing a row, small enough to hold; decoded, a result takes about 1.5 kB.
+BLOCK = 10_000
+#: Results decoded between two slices that are sent.
+STRIDE = 64
+#: Series times processes of one run: 64 million values take 0.5 GB.
+MOST_CELLS = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunIds:
+    """What the rows of a run have in common: ids of the store."""
+
+    repository: int
+    hardware: int
+    commit: int | None
+
+
+@dataclass(slots=True)
+class _Block:
+    """Results with the places of what they belong to; ``readings`` lie flat, ``owners`` index the results."""
+
+    results: list[CaseResult]
+    units: NDArray[Any]
+    series: NDArray[Any]
+    owners: NDArray[Any]
+
+
+@dataclass(slots=True)
+class Intake:
+    """Takes the results of the run with this ``header`` in the transaction of ``connection``."""
+
+    connection: Connection
+    header: RunHeader
+    ids: RunIds
+    results: int = 0
+    repeated: int = 0
+    _values: NDArray[Any] = field(default_factory=lambda: np.full((0, 0), np.nan))
+    _said: NDArray[Any] = field(default_factory=lambda: np.zeros((0, 0), bool))
+    _benchmarks: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    _copier: Copier = field(init=False)
+    _roster: Roster = field(init=False)
+    _hardware_digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        raw = self.connection.connection.driver_connection
+        assert isinstance(raw, PsycopgConnection)
+        self._copier = Copier(raw, TABLES)
+        self._roster = Roster(raw, self.ids.repository, self.ids.hardware)
+        self._hardware_digest = self.header.hardware.digest
+
+    def take(self, results: Iterable[CaseResult]) -> int:
+        """Store all of them; gives how many measurements they made."""
+        block: list[CaseResult] = []
+        with self._copier:
+            for result in results:
+                block.append(result)
+                if len(block) % STRIDE == 0:
+                    self._copier.step()
+                if len(block) == BLOCK:
+                    self._store(block)
+                    block = []
+            self._store(block)
+            self._send_measurements(np.flatnonzero(~self._roster.series["is_sent"] & self._has_values()))
+            self._copier.drain()
+            self._take_back(self._series_of_failed())
+        return int(self._roster.series["is_sent"].sum())
+
+    def _store(self, results: list[CaseResult]) -> None:
+        if not results:
+            return
+        self.results += len(results)
+        block, processes = self._first_said(self._placed(results))
+        self._said[block.units, processes] = True
+        failed = np.fromiter((r.outcome is not Outcome.MEASURED for r in block.results), bool, len(block.results))
+        self._roster.units["has_failed"][block.units[failed]] = True
+        self._send_outcomes(block, processes)
+        if len(block.owners):
+            self._send_samples(block, processes)
+            values = np.fromiter((g.value for r in block.results for g in r.readings), np.float64, len(block.owners))
+            self._values[block.series, processes[block.owners]] = values
+            touched = np.unique(block.series)
+            given = np.count_nonzero(~np.isnan(self._values[touched]), axis=1)
+            self._send_measurements(touched[given >= self.header.processes])
+
+    def _first_said(self, block: _Block) -> tuple[_Block, NDArray[Any]]:
+        """The block without what was said before of the same case, provider and process; and the processes."""
+        processes = np.fromiter((r.process for r in block.results), np.int64, len(block.results))
+        self._reserve(int(processes.max()) + 1)
+        _, firsts = np.unique(block.units * self._said.shape[1] + processes, return_index=True)
+        is_first = np.zeros(len(processes), bool)
+        is_first[firsts] = True
+        is_first &= ~self._said[block.units, processes]
+        if is_first.all():
+            return block, processes
+        self.repeated += len(processes) - int(is_first.sum())
+        kept = np.flatnonzero(is_first)
+        numbers = np.cumsum(is_first) - 1
+        mine = is_first[block.owners]
+        results = [block.results[place] for place in kept.tolist()]
+        return _Block(results, block.units[kept], block.series[mine], numbers[block.owners[mine]]), processes[kept]
+
+    def _placed(self, results: list[CaseResult]) -> _Block:
+        """Find out what the results belong to; what is new or declared otherwise than before is written first."""
+        keys = [self._identities(result) for result in results]
+        if any(key not in self._roster.places for key in chain.from_iterable(keys)):
+            self._copier.drain()
+            self._roster.load(chain.from_iterable(keys))
+        news = [pair for pair in zip(results, keys, strict=True) if self._is_news(*pair)]
+        cases = self._write_identities(news)
+        places = self._roster.places
+        series = np.fromiter((places[k] for k in chain.from_iterable(keys)), np.int64)
+        owners = np.repeat(np.arange(len(results)), [len(k) for k in keys])
+        of_series = self._roster.series["unit"].tolist()
+        units = [
+            of_series[places[k[0]]] if k else self._roster.unit(cases[r.benchmark, r.case.digest], r.provider)
+            for r, k in zip(results, keys, strict=True)
+        ]
+        block = _Block(results, np.array(units, np.int64), series, owners)
+        self._write_identities([(results[i], keys[i]) for i in self._redeclared(block)])
+        return block
+
+    def _identities(self, result: CaseResult) -> list[bytes]:
+        return [self._key(result, reading.metric.name).identity for reading in result.readings]
+
+    def _key(self, result: CaseResult, metric: str) -> SeriesKey:
+        head = self.header
+        return SeriesKey(
+            head.code.repository,
+            result.benchmark,
+            result.case,
+            result.provider,
+            head.protocol.name,
+            head.protocol.version,
+            metric,
+            self._hardware_digest,
+        )
+
+    def _is_news(self, result: CaseResult, keys: Sequence[bytes]) -> bool:
+        """Whether the store may not know this result's series, its case or what is said of its benchmark."""
+        declared = (result.module, result.is_control)
+        if not keys or self._benchmarks.get(result.benchmark) != declared:
+            self._benchmarks[result.benchmark] = declared
+            return True
+        return any(key not in self._roster.places for key in keys)
+
+    def _redeclared(self, block: _Block) -> list[int]:
+        """Results whose floor or cost is not what the store has; None is no news."""
+        facts = np.array(
+            [(r.floor, r.cost.flops, r.cost.bytes_moved) if r.cost else (r.floor, None, None) for r in block.results],
+            np.float64,
+        )
+        units, floors = self._roster.units[block.units], np.full(len(block.results), np.nan)
+        floors[block.owners] = self._roster.series["floor"][block.series]
+        stored = np.column_stack((floors, units["flops"], units["bytes_moved"]))
+        has_readings = np.isin(np.arange(len(block.results)), block.owners)
+        changed = (~np.isnan(facts) & (facts != stored)).any(axis=1) & has_readings
+        return np.flatnonzero(changed).tolist()
+
+    def _write_identities(self, news: Sequence[tuple[CaseResult, Sequence[bytes]]]) -> dict[tuple[str, str], int]:
+        if not news:
+            return {}
+        self._copier.drain()
+        results = [result for result, _ in news]
+        cases = identities.case_ids(self.connection, results, self.ids.repository)
+        wanted = {
+            key: identities.NewSeries(self._key(result, reading.metric.name), reading.metric, result.floor)
+            for result, keys in news
+            for key, reading in zip(keys, result.readings, strict=True)
+        }
+        identities.add_series(self.connection, wanted.values(), cases, self.ids.repository, self.ids.hardware)
+        self._roster.renew(list(wanted))
+        return cases
+
+    def _reserve(self, processes: int) -> None:
+        """Make room for every place and process seen so far."""
+        columns = max(processes, self._values.shape[1])
+        series, units = len(self._roster.series), len(self._roster.units)
+        if max(series, units) * columns > MOST_CELLS:
+            raise SpoolError(
+                f"run {self.header.run_id} says {series} series in {columns} processes, which is more than one run may "
+                "hold; split it, or move its file aside"
+            )
+        self._values = _enlarged(self._values, series, columns, np.nan)
+        self._said = _enlarged(self._said, units, columns, False)
+
+    def _series_of_failed(self) -> NDArray[Any]:
+        """Places of series that were sent before a process of their case failed."""
+        series = self._roster.series
+        return np.flatnonzero(self._roster.units["has_failed"][series["unit"]] & self._has_values())
+
+    def _take_back(self, places: NDArray[Any]) -> None:
+        if len(places):
+            mine = self._roster.series["id"][places].tolist()
+            raw = self.connection.connection.driver_connection
+            assert isinstance(raw, PsycopgConnection)
+            for table in ("samples", "measurements"):
+                raw.execute(
+                    f"DELETE FROM {table} WHERE run_id = %s AND started_at = %s AND series_id = ANY(%s)",
+                    (UUID(self.header.run_id), self.header.started_at, mine),
+                )
+            self._roster.series["is_sent"][places] = False
+
+    def _has_values(self) -> NDArray[Any]:
+        given: NDArray[Any] = ~np.isnan(self._values[: len(self._roster.series)]).all(axis=1)
+        return given
+
+    def _run_columns(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """``started_at`` and ``run_id``."""
+        started = packing.times(packing.microseconds_of(self.header.started_at))
+        return started, packing.octets(UUID(self.header.run_id).bytes)
+
+    def _send_measurements(self, places: NDArray[Any]) -> None:
+        """Send those whose case did not fail, and that were not sent before, in the order of the index."""
+        series = self._roster.series
+        places = places[~series["is_sent"][places] & ~self._roster.units["has_failed"][series["unit"][places]]]
+        places = places[np.argsort(series["id"][places])]
+        given = ~np.isnan(self._values[places])
+        many = given.sum(axis=1)
+        commit = None if self.ids.commit is None else packing.integers(self.ids.commit)
+        for count in np.unique(many).tolist():
+            mine = places[many == count]
+            values = self._values[mine][given[many == count]].reshape(len(mine), count)
+            columns = (
+                packing.integers(series["id"][mine]),
+                *self._run_columns(),
+                commit,
+                packing.doubles(np.median(values, axis=1)),
+                packing.arrays(values, packing.FLOAT8),
+            )
+            self._copier.offer("measurements", packing.packed(len(mine), columns))
+        series["is_sent"][places] = True
+
+    def _send_samples(self, block: _Block, processes: NDArray[Any]) -> None:
+        samples = [reading.samples for result in block.results for reading in result.readings]
+        lengths = np.fromiter(map(len, samples), np.int64, len(samples))
+        has_failed = self._roster.units["has_failed"][block.units[block.owners]]
+        for length in np.unique(lengths[~has_failed & (lengths > 0)]).tolist():
+            mine = np.flatnonzero(~has_failed & (lengths == length))
+            flat = np.fromiter(chain.from_iterable([samples[i] for i in mine.tolist()]), ">f4", len(mine) * length)
+            columns = (
+                packing.integers(self._roster.series["id"][block.series[mine]]),
+                *self._run_columns(),
+                packing.integers(processes[block.owners[mine]], 2),
+                packing.arrays(flat.reshape(len(mine), length), packing.FLOAT4),
+            )
+            self._copier.offer("samples", packing.packed(len(mine), columns))
+
+    def _send_outcomes(self, block: _Block, processes: NDArray[Any]) -> None:
+        alike: dict[tuple[str, Outcome, str, bool], list[int]] = {}
+        for place, r in enumerate(block.results):
+            alike.setdefault((r.provider, r.outcome, r.detail, r.first_call_s is None), []).append(place)
+        run_id = packing.octets(UUID(self.header.run_id).bytes)
+        for (provider, outcome, detail, is_first_unknown), places in alike.items():
+            mine = [block.results[place] for place in places]
+            columns = (
+                run_id,
+                packing.integers(self._roster.units["case_id"][block.units[places]]),
+                packing.octets(provider.encode()),
+                packing.integers(processes[places], 2),
+                packing.octets(outcome.value.encode()),
+                packing.times([packing.microseconds_of(r.ended_at) for r in mine]),
+                packing.octets(detail.encode()),
+                None if is_first_unknown else packing.doubles([r.first_call_s for r in mine]),
+            )
+            self._copier.offer("outcomes", packing.packed(len(mine), columns))
+
+
+def _enlarged(matrix: NDArray[Any], rows: int, columns: int, filling: float | bool) -> NDArray[Any]:
+    """The matrix with at least so many rows and columns."""
+    if matrix.shape[0] >= rows and matrix.shape[1] >= columns:
+        return matrix
+    larger = np.full((max(rows, matrix.shape[0] * 3 // 2), max(columns, matrix.shape[1])), filling, matrix.dtype)
+    larger[: matrix.shape[0], : matrix.shape[1]] = matrix
+    return larger

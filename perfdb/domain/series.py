@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -41,26 +42,14 @@ class SeriesKey:
     @property
     def canonical(self) -> str:
         """``named_fields`` as JSON, keys sorted, nothing but ASCII: what ``json.dumps`` gives, put together faster."""
-        case = ",".join([_member(name, value) for name, value in self.case.axes])
-        members = [
-            None if self.autotune == "none" else _member("autotune", self.autotune),
-            _member("benchmark", self.benchmark),
-            None if self.cache == "warm" else _member("cache", self.cache),
-            f'"case":{{{case}}}',
-            _member("hardware", self.hardware),
-            _member("metric", self.metric),
-            _member("protocol", self.protocol),
-            _member("protocol_version", self.protocol_version),
-            _member("provider", self.provider),
-            _member("repository", self.repository),
-            _VERSION,
-        ]
-        return f"{{{','.join(filter(None, members))}}}"
+        before = _before(self.autotune, self.benchmark, self.cache)
+        after = _after(self.hardware, self.metric, self.protocol, self.protocol_version, self.provider, self.repository)
+        return f'{before}"case":{{{_members(self.case)}}},{after}'
 
     @property
     def identity(self) -> bytes:
         """The first 16 bytes of the SHA-256 of ``canonical``."""
-        return hashlib.sha256(self.canonical.encode()).digest()[:16]
+        return _identity(self.canonical)
 
     @property
     def digest(self) -> str:
@@ -73,9 +62,50 @@ class SeriesKey:
         return self.case.of_benchmark(self.benchmark)
 
 
+def identities_in(key: SeriesKey) -> Callable[[str, Case, str, str], bytes]:
+    """``identity`` of keys that differ from ``key`` in benchmark, case, provider and metric, without making them."""
+
+    def identity(benchmark: str, case: Case, provider: str, metric: str) -> bytes:
+        before = _before(key.autotune, benchmark, key.cache)
+        after = _after(key.hardware, metric, key.protocol, key.protocol_version, provider, key.repository)
+        return _identity(f'{before}"case":{{{_members(case)}}},{after}')
+
+    return identity
+
+
+def _identity(canonical: str) -> bytes:
+    return hashlib.sha256(canonical.encode()).digest()[:16]
+
+
+def _members(case: Case) -> str:
+    return ",".join([_member(name, value) for name, value in case.axes])
+
+
+@lru_cache(maxsize=1024)
+def _before(autotune: str, benchmark: str, cache: str) -> str:
+    """Whatever sorts before ``case``."""
+    members = [_member("benchmark", benchmark)]
+    if autotune != "none":
+        members.insert(0, _member("autotune", autotune))
+    if cache != "warm":
+        members.append(_member("cache", cache))
+    return "{" + "".join(f"{member}," for member in members)
+
+
+@lru_cache(maxsize=1024)
+def _after(hardware: str, metric: str, protocol: str, protocol_version: int, provider: str, repository: str) -> str:
+    members = [
+        _member("hardware", hardware),
+        _member("metric", metric),
+        _member("protocol", protocol),
+        _member("protocol_version", protocol_version),
+        _member("provider", provider),
+        _member("repository", repository),
+        _member("version", SERIES_KEY_VERSION),
+    ]
+    return ",".join(members) + "}"
+
+
 @lru_cache(maxsize=8192, typed=True)  # typed: 1, 1.0 and True are different JSON
 def _member(name: str, value: AxisValue) -> str:
     return f"{json.dumps(name)}:{json.dumps(value)}"
-
-
-_VERSION = _member("version", SERIES_KEY_VERSION)

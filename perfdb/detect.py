@@ -1,8 +1,9 @@
 """Detect: what happens when a run arrives, from its spool file to its verdicts, in one transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine
@@ -19,10 +20,10 @@ from perfdb.spool import SUFFIX, Rejection, SpoolReader
 from perfdb.store.history import environments, histories_of_run, run_measurements
 from perfdb.store.ingest import IngestReport, ingest_run
 from perfdb.store.runs import find_run
-from perfdb.store.verdicts import later_runs, save_verdicts
+from perfdb.store.verdicts import later_runs, mark_judged, save_verdicts
 
-#: More points than any series has.
-WHOLE_HISTORY = 2**31
+#: Series that are judged at once.
+BATCH = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +103,33 @@ def receive(connection: Connection, run: RunSource) -> IngestReport:
 
 def judge_run(connection: Connection, run_id: str, *, window: int = LONGEST_HISTORY) -> int:
     """Judge every series of a run against its history; gives how many verdicts are new."""
-    histories = _histories(connection, run_id, window)
-    verdicts = {history.series.digest: judge_point(history, run_id) for history in histories}
-    return save_verdicts(connection, run_id, verdicts)
+    new = 0
+    for histories in _batched(histories_of_run(connection, run_id, limit=window)):
+        verdicts = {history.series.digest: judge_point(history, run_id) for history in histories}
+        new += save_verdicts(connection, run_id, verdicts)
+    mark_judged(connection, run_id)
+    return new
 
 
 def _judge_later(connection: Connection, run_id: str) -> None:
     """Judge again what a run that arrived late is now part of the baseline of."""
     later = later_runs(connection, run_id)
-    histories = _histories(connection, run_id, LONGEST_HISTORY) if later else []
-    again = {history.series.digest: judge_later(history, run_id) for history in histories}
-    for run in later:
-        verdicts = {digest: by_run[run] for digest, by_run in again.items() if run in by_run}
-        if verdicts:
-            save_verdicts(connection, run, verdicts)
+    if not later:
+        return
+    for histories in _batched(histories_of_run(connection, run_id, limit=LONGEST_HISTORY)):
+        again = {history.series.digest: judge_later(history, run_id, set(later)) for history in histories}
+        for run in later:
+            verdicts = {digest: by_run[run] for digest, by_run in again.items() if run in by_run}
+            if verdicts:
+                save_verdicts(connection, run, verdicts)
+                mark_judged(connection, run)
 
 
-def _histories(connection: Connection, run_id: str, window: int) -> list[SeriesHistory]:
-    """The last ``window`` points of every series of a run, or all of them where the run lies further back."""
-    histories = histories_of_run(connection, run_id, limit=window)
-    if all(any(point.run_id == run_id for point in history.points) for history in histories):
-        return histories
-    return histories_of_run(connection, run_id, limit=WHOLE_HISTORY)
+def _batched(histories: Iterable[SeriesHistory]) -> Iterator[list[SeriesHistory]]:
+    """Lists of a size that memory holds, however many series a run has."""
+    waiting = iter(histories)
+    while batch := list(islice(waiting, BATCH)):
+        yield batch
 
 
 def compare_runs(connection: Connection, base: str, head: str, *, repository: str | None = None) -> Comparison:
@@ -136,8 +142,11 @@ def compare_runs(connection: Connection, base: str, head: str, *, repository: st
         )
     old = {m.series.digest: m for m in run_measurements(connection, base_run.run_id)}
     new = {m.series.digest: m for m in run_measurements(connection, head_run.run_id)}
-    histories = {h.series.digest: h for h in _histories(connection, head_run.run_id, LONGEST_HISTORY)}
-    deltas = [_delta(old[digest], new[digest], histories[digest]) for digest in new if digest in old]
+    deltas = [
+        _delta(old[history.series.digest], new[history.series.digest], history)
+        for history in histories_of_run(connection, head_run.run_id, limit=LONGEST_HISTORY)
+        if history.series.digest in old
+    ]
     facts = environments(connection, (base_run.environment, head_run.environment))
     return Comparison(
         base=base_run,

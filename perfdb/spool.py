@@ -197,7 +197,7 @@ def _reason(line: bytes, error: Exception) -> str:
     if isinstance(error, msgspec.ValidationError):
         said = f"does not fit at {where.strip('`$.') or 'its start'}: {said[0].lower()}{said[1:].replace('`', '')}"
     elif isinstance(error, msgspec.DecodeError):
-        said = f"is not JSON: {said.removeprefix('JSON is malformed: ')}"
+        said = f"is not JSON: {said.removeprefix('JSON is malformed: ').lower()}"
     return _printable(said)
 
 

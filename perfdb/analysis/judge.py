@@ -1,7 +1,7 @@
 """Judge: the alert tier, the verdict of one new result against its baseline."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,8 +39,8 @@ def judge_point(history: SeriesHistory, run_id: str) -> Verdict:
     return judge_value(history.series, earlier(history.points, point), point)
 
 
-def judge_later(history: SeriesHistory, run_id: str) -> dict[str, Verdict]:
-    """Verdicts, by run, of the judged points that have the point of ``run_id`` among the last 100 results before them.
+def judge_later(history: SeriesHistory, run_id: str, judged: Collection[str]) -> dict[str, Verdict]:
+    """Verdicts, by run, of points of ``judged`` runs that have ``run_id`` among the last 100 results before them.
 
     Further on it is out of every baseline. Raises ``KeyError`` without such a point.
     """
@@ -48,7 +48,7 @@ def judge_later(history: SeriesHistory, run_id: str) -> dict[str, Verdict]:
     verdicts, between = {}, 0
     for point in history.points[late + 1 :]:
         may_reach = between < MOST_RESULTS or _position(point) is None
-        before = earlier(history.points, point) if point.verdict and may_reach else []
+        before = earlier(history.points, point) if point.run_id in judged and may_reach else []
         if run_id in [p.run_id for p in before if p.may_be_baseline][-MOST_RESULTS:]:
             verdicts[point.run_id] = judge_value(history.series, before, point)
         between += point.may_be_baseline

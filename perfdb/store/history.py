@@ -1,6 +1,7 @@
 """History: series, points and what a run measured, read set by set."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -8,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Connection, RowMapping, text
 
 from perfdb.domain.environment import Environment
-from perfdb.domain.history import RunMeasurement, Series, SeriesHistory
+from perfdb.domain.history import Point, RunMeasurement, Series, SeriesHistory
 from perfdb.domain.metric import LATENCY
 from perfdb.errors import SelectionError
 from perfdb.store.rows import point_of, series_of
@@ -35,7 +36,6 @@ POINT = """
     v.baseline_level, v.baseline_noise, v.baseline_count, v.missing
 """
 POINT_TABLES = """
-    measurements x
     JOIN runs r ON r.id = x.run_id
     JOIN environments env ON env.id = r.environment_id
     JOIN machines ma ON ma.id = r.machine_id
@@ -44,8 +44,13 @@ POINT_TABLES = """
         SELECT * FROM verdicts f WHERE f.run_id = x.run_id AND f.series_id = x.series_id ORDER BY f.id DESC LIMIT 1
     ) v ON true
 """
-#: Commit position, then time; what has no place on the branch comes last.
-IN_ORDER = "co.position NULLS LAST, x.started_at, x.run_id"
+#: Measurements of one run; its time names the one partition that holds them.
+OF_RUN = """
+    (SELECT * FROM measurements
+     WHERE run_id = :run_id AND started_at = (SELECT started_at FROM runs WHERE id = :run_id))
+"""
+#: Series whose histories are read at once: some ten thousand points.
+BATCH = 250
 
 
 def catalogue(connection: Connection, *, repository: str | None = None) -> list[Series]:
@@ -64,15 +69,28 @@ def find_series(connection: Connection, wanted: str) -> Series:
     Where a case has a latency and other metrics, its latency is meant. Raises ``SelectionError`` when none matches, or
     several do.
     """
-    every = catalogue(connection)
-    found = [series for series in every if _is_meant(series, wanted)]
-    found = _timed_first(found)
+    found = _timed_first([series for series in _candidates(connection, wanted) if _is_meant(series, wanted)])
     if not found:
-        raise SelectionError.no_match("series", wanted, (series.label for series in every), "perfdb list series")
+        labels = (series.label for series in catalogue(connection))
+        raise SelectionError.no_match("series", wanted, labels, "perfdb list series")
     if len(found) > 1:
         listed = "; ".join(f"{s.digest[:12]} {s.provider} {s.metric.name} on {s.hardware_label}" for s in found[:8])
         raise SelectionError(f"{wanted!r} names {len(found)} series; choose one by its hash: {listed}")
     return found[0]
+
+
+def _candidates(connection: Connection, wanted: str) -> list[Series]:
+    """Series of the benchmark that ``wanted`` begins with, and those whose hash does."""
+    query = f"""
+        SELECT {SERIES} FROM {SERIES_TABLES}
+        WHERE s.id IN (
+            SELECT s.id FROM benchmarks b JOIN cases c ON c.benchmark_id = b.id JOIN series s ON s.case_id = c.id
+            WHERE starts_with(:wanted, b.name)
+            UNION SELECT id FROM series WHERE length(:wanted) >= {SHORTEST_PREFIX} AND starts_with(digest, :wanted)
+        )
+        ORDER BY b.name, c.axes::text, s.provider, m.name, hw.label
+    """
+    return [series_of(row) for row in _rows(connection, query, wanted=wanted)]
 
 
 def series_history(connection: Connection, digest: str, *, limit: int | None = None) -> SeriesHistory:
@@ -82,38 +100,70 @@ def series_history(connection: Connection, digest: str, *, limit: int | None = N
     if not found:
         raise SelectionError(f"no series has the hash {digest!r}. See them all with: perfdb list series")
     points = f"""
-        SELECT {POINT} FROM {POINT_TABLES}
-        WHERE x.series_id = (SELECT id FROM series WHERE digest = :digest)
-        ORDER BY {IN_ORDER}
+        SELECT {POINT} FROM (
+            SELECT x.* FROM measurements x LEFT JOIN commits co ON co.id = x.commit_id
+            WHERE x.series_id = (SELECT id FROM series WHERE digest = :digest)
+            ORDER BY co.position DESC NULLS FIRST, x.started_at DESC, x.run_id DESC LIMIT :limit
+        ) x {POINT_TABLES}
+        ORDER BY co.position NULLS LAST, x.started_at, x.run_id
     """
-    rows = _rows(connection, points, digest=digest)
-    return SeriesHistory(found[0], tuple(point_of(row) for row in (rows[-limit:] if limit else rows)))
+    rows = _rows(connection, points, digest=digest, limit=limit)
+    return SeriesHistory(found[0], tuple(point_of(row) for row in rows))
 
 
-def histories_of_run(connection: Connection, run_id: str, *, limit: int = 2000) -> list[SeriesHistory]:
-    """Every series that a run measured, each with its last ``limit`` points, in one query."""
-    query = f"""
-        WITH mine AS (SELECT series_id FROM measurements WHERE run_id = :run_id),
-        points AS (
-            SELECT x.series_id, {POINT}, row_number() OVER (PARTITION BY x.series_id ORDER BY {IN_ORDER}) AS place,
-                   count(*) OVER (PARTITION BY x.series_id) AS many
-            FROM {POINT_TABLES} WHERE x.series_id IN (SELECT series_id FROM mine)
+def histories_of_run(connection: Connection, run_id: str, *, limit: int = 2000) -> Iterator[SeriesHistory]:
+    """Every series that a run measured, by its place in the store, some at a time.
+
+    Each with ``limit`` points up to that of the run, and all that come after it. Points carry no verdicts.
+    """
+    mine = _rows(connection, f"SELECT series_id FROM {OF_RUN} x ORDER BY series_id", run_id=UUID(run_id))
+    series = [row["series_id"] for row in mine]
+    for start in range(0, len(series), BATCH):
+        yield from _histories(connection, series[start : start + BATCH], UUID(run_id), limit)
+
+
+def _histories(connection: Connection, ids: Sequence[int], run_id: UUID, limit: int) -> Iterator[SeriesHistory]:
+    """What points of one run have in common is read once a run, not once a point."""
+    query = f"SELECT s.id, {SERIES} FROM {SERIES_TABLES} WHERE s.id = ANY(:ids) ORDER BY s.id"
+    series = {row["id"]: series_of(row) for row in _rows(connection, query, ids=list(ids))}
+    measured = """
+        SELECT series_id, run_id, value, process_values FROM measurements WHERE series_id = ANY(:ids) ORDER BY series_id
+    """
+    rows = connection.execute(text(measured), {"ids": list(ids)}).all()
+    patterns = _points_of_runs(connection, {row.run_id for row in rows})
+    for number, group in groupby(rows, key=lambda row: row.series_id):
+        points = sorted((patterns[run][0], run, value, processes) for _, run, value, processes in group)
+        first = max(0, 1 - limit + next(place for place, point in enumerate(points) if point[1] == run_id))
+        yield SeriesHistory(
+            series[number],
+            tuple(
+                replace(patterns[run][1], value=value, process_values=tuple(processes))
+                for _, run, value, processes in points[first:]
+            ),
         )
-        SELECT {SERIES}, p.* FROM points p JOIN ({SERIES_TABLES}) ON s.id = p.series_id
-        WHERE p.place > p.many - :limit ORDER BY s.digest, p.place
+
+
+def _points_of_runs(connection: Connection, runs: Iterable[UUID]) -> dict[UUID, tuple[int, Point]]:
+    """For each run its place in order (commit position, then time; what has no place last), and a point of no value."""
+    query = """
+        SELECT r.id AS run_id, r.started_at, 0.0 AS value, ARRAY[]::float8[] AS process_values, r.state, r.code_state,
+               env.digest AS environment, ma.hostname, co.sha, co.parents, co.position, co.committed_at, co.subject,
+               NULL AS kind
+        FROM runs r
+        JOIN environments env ON env.id = r.environment_id
+        JOIN machines ma ON ma.id = r.machine_id
+        LEFT JOIN commits co ON co.id = r.commit_id
+        WHERE r.id = ANY(:runs) ORDER BY co.position NULLS LAST, r.started_at, r.id
     """
-    rows = _rows(connection, query, run_id=UUID(run_id), limit=limit)
-    return [
-        SeriesHistory(series_of(points[0]), tuple(point_of(row) for row in points))
-        for points in (list(group) for _, group in groupby(rows, key=lambda row: row["series_digest"]))
-    ]
+    rows = _rows(connection, query, runs=list(runs))
+    return {row["run_id"]: (place, point_of(row)) for place, row in enumerate(rows)}
 
 
 def run_measurements(connection: Connection, run_id: str) -> list[RunMeasurement]:
     """What a run measured, by benchmark, case, provider and metric."""
     query = f"""
-        SELECT {SERIES}, {POINT} FROM {POINT_TABLES} JOIN ({SERIES_TABLES}) ON s.id = x.series_id
-        WHERE x.run_id = :run_id ORDER BY b.name, c.axes::text, s.provider, m.name
+        SELECT {SERIES}, {POINT} FROM {OF_RUN} x {POINT_TABLES} JOIN ({SERIES_TABLES}) ON s.id = x.series_id
+        ORDER BY b.name, c.axes::text, s.provider, m.name
     """
     return [RunMeasurement(series_of(row), point_of(row)) for row in _rows(connection, query, run_id=UUID(run_id))]
 
@@ -121,7 +171,7 @@ def run_measurements(connection: Connection, run_id: str) -> list[RunMeasurement
 def suspects(connection: Connection, *, repository: str | None = None, limit: int = 50) -> list[RunMeasurement]:
     """Measurements whose verdict in force is a suspect or a change, newest first."""
     query = f"""
-        SELECT {SERIES}, {POINT} FROM {POINT_TABLES} JOIN ({SERIES_TABLES}) ON s.id = x.series_id
+        SELECT {SERIES}, {POINT} FROM measurements x {POINT_TABLES} JOIN ({SERIES_TABLES}) ON s.id = x.series_id
         WHERE (v.is_suspect OR v.kind IN ('regression', 'improvement'))
           AND (CAST(:repository AS text) IS NULL OR repo.name = :repository)
         ORDER BY x.started_at DESC, s.digest LIMIT :limit

@@ -36,6 +36,8 @@ TABLES = {
 BLOCK = 2_000
 #: Results decoded between two slices that are sent.
 STRIDE = 64
+#: Objects; more than a block makes, fewer than the statements that add new series leave behind.
+COLLECT_EVERY = 100_000
 #: Series times processes of one run: 64 million values take 0.5 GB.
 MOST_CELLS = 64_000_000
 
@@ -91,7 +93,7 @@ class Intake:
     def take(self, results: Iterable[CaseResult]) -> int:
         """Store all of them; gives how many measurements they made."""
         block: list[CaseResult] = []
-        with _without_cycle_collector(), self._copier:
+        with _rarely_collecting_cycles(), self._copier:
             for result in results:
                 block.append(result)
                 if len(block) % STRIDE == 0:
@@ -304,15 +306,14 @@ class Intake:
 
 
 @contextmanager
-def _without_cycle_collector() -> Iterator[None]:
+def _rarely_collecting_cycles() -> Iterator[None]:
     """Decoded results hold no cycles, and looking for some in every block took a third of an ingest."""
-    was_on = gc.isenabled()
-    gc.disable()
+    usual = gc.get_threshold()
+    gc.set_threshold(COLLECT_EVERY, 20, 20)
     try:
         yield
     finally:
-        if was_on:
-            gc.enable()
+        gc.set_threshold(*usual)
 
 
 def _is_other(declared: Sequence[float | None], stored: NDArray[Any]) -> NDArray[Any]:

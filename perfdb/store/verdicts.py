@@ -1,6 +1,6 @@
 """Verdicts: rows that are only ever added; the newest of a run and series is the one in force."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -12,22 +12,23 @@ from perfdb.store.rows import verdict_of
 
 
 def save_verdicts(connection: Connection, run_id: str, verdicts: Mapping[str, Verdict]) -> int:
-    """Add a row for every series digest whose verdict differs from the one in force; gives how many.
-
-    The run counts as judged from now on.
-    """
+    """Add a row for every series digest whose verdict differs from the one in force; gives how many."""
     ids = _series_ids(connection, verdicts)
-    in_force = _in_force(connection, run_id)
+    in_force = _in_force(connection, run_id, ids.values())
     rows = [
         {"run_id": UUID(run_id), "series_id": ids[digest], **_columns(verdict)}
         for digest, verdict in sorted(verdicts.items())
-        if in_force.get(digest) != verdict
+        if in_force.get(ids[digest]) != verdict
     ]
     if rows:
         connection.execute(insert(schema.verdicts), rows)
+    return len(rows)
+
+
+def mark_judged(connection: Connection, run_id: str) -> None:
+    """The run counts as judged from now on."""
     runs = schema.runs
     connection.execute(update(runs).where(runs.c.id == UUID(run_id)).values(judged_at=func.now()))
-    return len(rows)
 
 
 def later_runs(connection: Connection, run_id: str) -> list[str]:
@@ -42,7 +43,8 @@ def later_runs(connection: Connection, run_id: str) -> list[str]:
         JOIN measurements theirs ON theirs.series_id = mine.series_id
         JOIN runs r ON r.id = theirs.run_id
         LEFT JOIN commits co ON co.id = r.commit_id
-        WHERE mine.run_id = this.id AND r.id <> this.id AND r.judged_at IS NOT NULL
+        WHERE mine.run_id = this.id AND mine.started_at = this.started_at
+          AND r.id <> this.id AND r.judged_at IS NOT NULL
           AND (coalesce(co.position, 9e18), r.started_at) > (coalesce(this.position, 9e18), this.started_at)
         ORDER BY co.position NULLS LAST, r.started_at, r.id
     """
@@ -55,14 +57,13 @@ def _series_ids(connection: Connection, verdicts: Mapping[str, Verdict]) -> dict
     return {row.digest: row.id for row in found}
 
 
-def _in_force(connection: Connection, run_id: str) -> dict[str, Verdict | None]:
+def _in_force(connection: Connection, run_id: str, series: Iterable[int]) -> dict[int, Verdict | None]:
     query = """
-        SELECT DISTINCT ON (v.series_id) s.digest, v.*
-        FROM verdicts v JOIN series s ON s.id = v.series_id
-        WHERE v.run_id = :run_id ORDER BY v.series_id, v.id DESC
+        SELECT DISTINCT ON (v.series_id) v.*
+        FROM verdicts v WHERE v.run_id = :run_id AND v.series_id = ANY(:series) ORDER BY v.series_id, v.id DESC
     """
-    rows = connection.execute(text(query), {"run_id": UUID(run_id)}).mappings()
-    return {row["digest"]: verdict_of(row) for row in rows}
+    rows = connection.execute(text(query), {"run_id": UUID(run_id), "series": list(series)}).mappings()
+    return {row["series_id"]: verdict_of(row) for row in rows}
 
 
 def _columns(verdict: Verdict) -> dict[str, Any]:

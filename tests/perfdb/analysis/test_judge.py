@@ -1,7 +1,6 @@
 """The alert tier: what makes a suspect, what does not, and what is said meanwhile."""
 
 import math
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -161,34 +160,33 @@ def test_accuracy_is_judged_however_much_the_processes_differ() -> None:
     assert verdict.reason is Reason.WITHIN_NOISE
 
 
-def with_verdicts(points: list[Point]) -> SeriesHistory:
-    """A history in which every point was judged."""
-    verdict = Verdict(VerdictKind.OK, Reason.WITHIN_NOISE)
-    return SeriesHistory(series(), tuple(replace(each, verdict=verdict) for each in points))
+def judged_again(points: list[Point], run_id: str) -> dict[str, Verdict]:
+    """The verdicts that a late ``run_id`` changes where every point was judged."""
+    return judge_later(SeriesHistory(series(), tuple(points)), run_id, {each.run_id for each in points})
 
 
 def test_a_late_result_has_those_after_it_judged_again() -> None:
     points = quiet(20)
-    again = judge_later(with_verdicts(points), points[15].run_id)
+    again = judged_again(points, points[15].run_id)
     assert list(again) == [each.run_id for each in points[16:]]
     assert again[points[19].run_id] == judge_value(series(), points[:19], points[19])
 
 
 def test_a_late_result_is_forgotten_a_hundred_results_on() -> None:
     points = quiet(110)
-    again = judge_later(with_verdicts(points), points[3].run_id)
+    again = judged_again(points, points[3].run_id)
     assert list(again) == [each.run_id for each in points[4:104]]
 
 
 def test_a_late_result_of_uncommitted_code_changes_nothing() -> None:
     points = quiet(20)
     points[4] = point(100.0, 5, state=CodeState.DIRTY)
-    assert judge_later(with_verdicts(points), points[4].run_id) == {}
+    assert judged_again(points, points[4].run_id) == {}
 
 
 def test_what_was_never_judged_is_not_judged_again() -> None:
     points = quiet(20)
-    assert judge_later(SeriesHistory(series(), tuple(points)), points[4].run_id) == {}
+    assert judge_later(SeriesHistory(series(), tuple(points)), points[4].run_id, set()) == {}
 
 
 def test_results_three_hundred_orders_apart_overflow_nothing() -> None:

@@ -141,7 +141,7 @@ def test_a_broken_line_is_named_and_the_rest_is_stored(terminal: Terminal, make_
     path.write_text("\n".join(lines) + "\n")
     done = terminal("ingest")
     assert done.returncode == 1
-    assert f"{path} line 3 is not JSON; the line was left out" in done.stdout
+    assert f"{path} line 3 is not JSON: input data was truncated; the line was left out" in done.stdout
     assert len(terminal.json("list", "runs")["runs"]) == 1  # type: ignore[arg-type]
 
 

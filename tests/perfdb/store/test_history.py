@@ -74,8 +74,10 @@ def test_a_limit_keeps_the_last_points(connection: Connection, make_run: Maker) 
         ingest_run(connection, make_run(float(position), position=position))
     (series,) = catalogue(connection)
     assert [p.value for p in series_history(connection, series.digest, limit=2).points] == [2.0, 3.0]
-    (history,) = histories_of_run(connection, str(UUID(int=2)), limit=2)
+    (history,) = histories_of_run(connection, str(UUID(int=4)), limit=2)
     assert [p.value for p in history.points] == [2.0, 3.0]
+    (history,) = histories_of_run(connection, str(UUID(int=2)), limit=1)
+    assert [p.value for p in history.points] == [1.0, 2.0, 3.0]
 
 
 def test_a_run_gives_every_one_of_its_series_with_all_their_points(connection: Connection, make_run: Maker) -> None:

@@ -10,7 +10,7 @@ from perfdb.domain.run import Run
 from perfdb.domain.verdict import Baseline, Reason, Verdict, VerdictKind
 from perfdb.store.history import catalogue, run_measurements
 from perfdb.store.ingest import ingest_run
-from perfdb.store.verdicts import later_runs, save_verdicts
+from perfdb.store.verdicts import later_runs, mark_judged, save_verdicts
 
 Maker = Callable[..., Run]
 SUSPECT = Verdict(
@@ -54,7 +54,7 @@ def test_a_late_arrival_concerns_the_judged_runs_after_it(connection: Connection
         ingest_run(connection, make_run(position=position))
     ingest_run(connection, make_run(position=6, benchmark="other"))
     for number in (1, 3, 5, 6):
-        save_verdicts(connection, run_id(number), {})
+        mark_judged(connection, run_id(number))
     ingest_run(connection, make_run(position=2, hours=100))
     assert later_runs(connection, run_id(2)) == [run_id(3), run_id(5)]
     assert later_runs(connection, run_id(5)) == []

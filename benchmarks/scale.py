@@ -23,8 +23,11 @@ TIMES = 15
 ONE_SERIES = "SELECT digest FROM series WHERE provider = 'triton' ORDER BY id OFFSET 10000 LIMIT 1"
 #: 500 benchmarks of 40 cases; every night 20 runs measure 1,000 series each, with 1 % noise and a verdict a value.
 FILL = (
-    """INSERT INTO benchmarks (repository_id, name, module, is_control)
-       SELECT id, 'benchmark_' || b, 'generated', b % 50 = 0 FROM repositories, generate_series(1, 500) b""",
+    """INSERT INTO benchmarks (repository_id, name, module, is_control, identity)
+       SELECT id, 'benchmark_' || b, 'generated', b % 50 = 0, 'benchmark_' || b
+       FROM repositories, generate_series(1, 500) b""",
+    """INSERT INTO benchmark_names (repository_id, name, benchmark_id)
+       SELECT repository_id, name, id FROM benchmarks ON CONFLICT DO NOTHING""",
     """INSERT INTO cases (benchmark_id, digest, axes, flops, bytes_moved)
        SELECT b.id, substr(md5(b.id || '/' || k), 1, 16), jsonb_build_object('m', 256 * k, 'dtype', 'bfloat16'),
               1e9, 1e6
@@ -46,7 +49,8 @@ FILL = (
     """INSERT INTO measurements
        SELECT s.id, r.started_at, r.id, r.commit_id, v, ARRAY[v]
        FROM runs r JOIN (SELECT id, (row_number() OVER (ORDER BY id) - 1) / 1000 AS part FROM series
-            WHERE provider = 'triton') s ON s.part = r.seed, LATERAL (SELECT 800 + 8 * random_normal() + 0 * r.seed + 0 * s.id) AS n (v)
+            WHERE provider = 'triton') s ON s.part = r.seed,
+            LATERAL (SELECT 800 + 8 * random_normal() + 0 * r.seed + 0 * s.id) AS n (v)
        WHERE r.results = 1000 ORDER BY r.started_at, s.id""",
     """INSERT INTO verdicts (run_id, series_id, kind, reason, is_suspect, delta, low, high, smallest_detectable, floor,
               baseline_level, baseline_noise, baseline_count, missing)

@@ -154,6 +154,7 @@ class _Result(Struct, tag_field="kind", tag="result"):
     floor: Number | None
     is_control: bool
     first_call_s: Number | None
+    formerly: tuple[Name, ...] = ()  # files of before benchmarks could be renamed lack it
     v: int = RECORD_VERSION
 
     def value(self) -> CaseResult:
@@ -173,6 +174,7 @@ class _Result(Struct, tag_field="kind", tag="result"):
             self.floor,
             self.is_control,
             self.first_call_s,
+            tuple(_text(name) for name in self.formerly) if self.formerly else (),
         )
 
 

@@ -19,6 +19,7 @@ from perfdb.errors import PerfdbError, SelectionError, SpoolError
 from perfdb.spool import SUFFIX, Rejection, SpoolReader
 from perfdb.store.history import environments, histories_of_run, run_measurements
 from perfdb.store.ingest import IngestReport, ingest_run
+from perfdb.store.lineage import line_through
 from perfdb.store.runs import find_run
 from perfdb.store.verdicts import later_runs, mark_judged, save_verdicts
 
@@ -114,9 +115,10 @@ def judge_run(connection: Connection, run_id: str, *, window: int = LONGEST_HIST
 def _judge_later(connection: Connection, run_id: str) -> None:
     """Judge again what a run that arrived late is now part of the baseline of."""
     later = later_runs(connection, run_id)
-    if not later:
+    line = line_through(connection, run_id, later)
+    if line is None:
         return
-    for histories in _batched(histories_of_run(connection, run_id, limit=LONGEST_HISTORY)):
+    for histories in _batched(histories_of_run(connection, run_id, limit=LONGEST_HISTORY, line=line)):
         again = {history.series.digest: judge_later(history, run_id, set(later)) for history in histories}
         for run in later:
             verdicts = {digest: by_run[run] for digest, by_run in again.items() if run in by_run}

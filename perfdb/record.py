@@ -80,6 +80,7 @@ def encode_result(result: CaseResult) -> Record:
         "floor": result.floor,
         "is_control": result.is_control,
         "first_call_s": result.first_call_s,
+        "formerly": list(result.formerly),
     }
 
 

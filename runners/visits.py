@@ -49,6 +49,7 @@ class Declaration:
     floor: float | None
     tolerance: float | None
     is_control: bool
+    formerly: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,7 @@ class Shift:
             module=declaration.module,
             floor=declaration.floor,
             is_control=declaration.is_control,
+            formerly=declaration.formerly,
         )
 
     def _finish(self) -> None:
@@ -191,6 +193,7 @@ def _declaration(message: Message) -> Declaration:
         floor=message["floor"],
         tolerance=message["tolerance"],
         is_control=message["is_control"],
+        formerly=tuple(message["formerly"]),
     )
 
 

@@ -52,6 +52,7 @@ class Benchmark:
     suites: tuple[str, ...]
     is_control: bool
     floor: float | None
+    formerly: tuple[str, ...] = ()
 
 
 class DeclarationError(Exception):
@@ -62,6 +63,8 @@ _declared: dict[tuple[str, str], Benchmark] = {}
 
 
 def benchmark(  # noqa: PLR0913 - a declaration has as many parts as it has
+    misplaced: object = None,
+    /,
     *,
     cases: Iterable[Case] = (Case(()),),
     provider: str = "eager",
@@ -72,15 +75,20 @@ def benchmark(  # noqa: PLR0913 - a declaration has as many parts as it has
     suites: Sequence[str] = ("smoke",),
     control: bool = False,
     floor: float | None = None,
+    formerly: Sequence[str] = (),
 ) -> Callable[[Callable[[Case], Launch | Call]], Callable[[Case], Launch | Call]]:
     """Declare the decorated function as a benchmark of ``cases``.
 
     The function gets a ``Case``, sets it up, and returns the callable to time, or a ``Launch``. ``cost`` gives FLOPs
     and bytes of one call, ``reference`` the float64 result on the same operands. ``floor`` is the smallest relative
     change that counts, where the protocol's own does not fit. ``control`` marks code that no commit should change.
-    Raises ``DeclarationError`` for a benchmark without cases, with an axis that cannot be stored, or declared twice for
-    one provider.
+    ``formerly`` are names that the benchmark had before: their history becomes its own. Raises ``DeclarationError`` for
+    a benchmark without cases, with an axis that cannot be stored, declared twice for one provider, or formerly called
+    what another one is called.
     """
+    if misplaced is not None:
+        named = getattr(misplaced, "__qualname__", repr(misplaced))
+        raise DeclarationError(f"@benchmark above {named} needs parentheses: write @benchmark()")
 
     def declare(function: Callable[[Case], Launch | Call]) -> Callable[[Case], Launch | Call]:
         _add(
@@ -96,6 +104,7 @@ def benchmark(  # noqa: PLR0913 - a declaration has as many parts as it has
                 suites=(suites,) if isinstance(suites, str) else tuple(suites),
                 is_control=control,
                 floor=floor,
+                formerly=(formerly,) if isinstance(formerly, str) else tuple(formerly),
             )
         )
         return function
@@ -164,6 +173,12 @@ def _add(new: Benchmark) -> None:
         raise DeclarationError(
             f"benchmark {new.name} of provider {new.provider} is declared {where}; rename one, or name its provider"
         )
+    for one, other in [pair for declared in _declared.values() for pair in ((new, declared), (declared, new))]:
+        if other.name in one.formerly and other.name != one.name:
+            raise DeclarationError(
+                f"benchmark {one.name} in {one.module} was formerly {other.name}, but {other.module} still declares "
+                "that name; delete one of them, or take the name out of formerly="
+            )
     _declared[new.name, new.provider] = new
 
 

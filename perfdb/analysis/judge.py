@@ -48,7 +48,7 @@ def judge_later(history: SeriesHistory, run_id: str, judged: Collection[str]) ->
     verdicts, between = {}, 0
     for point in history.points[late + 1 :]:
         may_reach = between < MOST_RESULTS or _position(point) is None
-        before = earlier(history.points, point) if point.run_id in judged and may_reach else []
+        before = earlier(history.points, point) if point.run_id in judged and point.is_on_line and may_reach else []
         if run_id in [p.run_id for p in before if p.may_be_baseline][-MOST_RESULTS:]:
             verdicts[point.run_id] = judge_value(history.series, before, point)
         between += point.may_be_baseline

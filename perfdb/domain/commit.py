@@ -25,6 +25,22 @@ class Commit:
         return self.sha[:10]
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A commit and its first-parent ancestors, as far as they are known.
+
+    ``start`` is the lowest known position: what lies before it is taken to be an ancestor; None where positions are
+    unknown, and then everything is.
+    """
+
+    shas: frozenset[str]
+    start: int | None
+
+    def holds(self, sha: str, position: int | None) -> bool:
+        """Whether a commit is on the line: not on another branch, nor on this one before it was rewritten."""
+        return self.start is None or position is None or sha in self.shas or position < self.start
+
+
 class CodeState(StrEnum):
     """What was measured, relative to its commit."""
 

@@ -37,7 +37,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One measurement of a series as stored. ``commit`` is None for unversioned code; ``verdict`` the one in force."""
+    """One measurement of a series as stored. ``commit`` is None for unversioned code; ``verdict`` the one in force.
+
+    ``is_on_line`` is False where its commit is no ancestor of the one that is looked from.
+    """
 
     run_id: str
     started_at: datetime
@@ -49,6 +52,7 @@ class Point:
     hostname: str = ""
     verdict: Verdict | None = None
     is_complete: bool = True
+    is_on_line: bool = True
 
     @property
     def mean(self) -> float:
@@ -59,9 +63,9 @@ class Point:
 
     @property
     def may_be_baseline(self) -> bool:
-        """Only complete runs of committed code with a known place on its branch form baselines."""
+        """Only complete runs of committed code with a known place on the same line of commits form baselines."""
         placed = self.commit is not None and self.commit.position is not None
-        return self.is_complete and placed and self.code_state is CodeState.COMMITTED
+        return self.is_complete and placed and self.is_on_line and self.code_state is CodeState.COMMITTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,8 @@ class CaseResult:
     """How one case ended in one process. ``readings`` is empty unless the outcome is MEASURED.
 
     ``module`` is where the benchmark is declared; ``floor`` the smallest delta that counts, None = the protocol's own;
-    ``is_control`` marks frozen code that no commit should move. ``detail`` is one sentence for people.
+    ``is_control`` marks frozen code that no commit should move. ``detail`` is one sentence for people. ``formerly`` are
+    names that the benchmark had before; its history goes on under the new one.
     """
 
     benchmark: str
@@ -81,6 +82,7 @@ class CaseResult:
     floor: float | None = None
     is_control: bool = False
     first_call_s: float | None = None
+    formerly: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

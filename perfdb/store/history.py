@@ -8,10 +8,12 @@ from uuid import UUID
 
 from sqlalchemy import Connection, RowMapping, text
 
+from perfdb.domain.commit import Line
 from perfdb.domain.environment import Environment
 from perfdb.domain.history import Point, RunMeasurement, Series, SeriesHistory
 from perfdb.domain.metric import LATENCY
 from perfdb.errors import SelectionError
+from perfdb.store.lineage import line_to, main_line
 from perfdb.store.rows import point_of, series_of
 
 SHORTEST_PREFIX = 8
@@ -69,6 +71,7 @@ def find_series(connection: Connection, wanted: str) -> Series:
     Where a case has a latency and other metrics, its latency is meant. Raises ``SelectionError`` when none matches, or
     several do.
     """
+    wanted = _present_name(connection, wanted)
     found = _timed_first([series for series in _candidates(connection, wanted) if _is_meant(series, wanted)])
     if not found:
         labels = (series.label for series in catalogue(connection))
@@ -77,6 +80,27 @@ def find_series(connection: Connection, wanted: str) -> Series:
         listed = "; ".join(f"{s.digest[:12]} {s.provider} {s.metric.name} on {s.hardware_label}" for s in found[:8])
         raise SelectionError(f"{wanted!r} names {len(found)} series; choose one by its hash: {listed}")
     return found[0]
+
+
+def _present_name(connection: Connection, wanted: str) -> str:
+    """``wanted`` with the name that its benchmark has today, where it was renamed."""
+    name, bracket, axes = wanted.partition("[")
+    query = """
+        SELECT DISTINCT b.name FROM benchmark_names n JOIN benchmarks b ON b.id = n.benchmark_id
+        WHERE n.name = :name AND NOT EXISTS (SELECT FROM benchmarks WHERE name = :name)
+    """
+    today = [row["name"] for row in _rows(connection, query, name=name)]
+    return f"{today[0]}{bracket}{axes}" if len(today) == 1 else wanted
+
+
+def former_names(connection: Connection, digest: str) -> list[str]:
+    """What the benchmark of a series was called before."""
+    query = """
+        SELECT n.name FROM series s JOIN cases c ON c.id = s.case_id JOIN benchmarks b ON b.id = c.benchmark_id
+        JOIN benchmark_names n ON n.benchmark_id = b.id AND n.name <> b.name
+        WHERE s.digest = :digest ORDER BY n.id
+    """
+    return [row["name"] for row in _rows(connection, query, digest=digest)]
 
 
 def _candidates(connection: Connection, wanted: str) -> list[Series]:
@@ -108,21 +132,30 @@ def series_history(connection: Connection, digest: str, *, limit: int | None = N
         ORDER BY co.position NULLS LAST, x.started_at, x.run_id
     """
     rows = _rows(connection, points, digest=digest, limit=limit)
-    return SeriesHistory(found[0], tuple(point_of(row) for row in rows))
+    line = main_line(connection, digest)
+    return SeriesHistory(found[0], tuple(point_of(row, line) for row in rows))
 
 
-def histories_of_run(connection: Connection, run_id: str, *, limit: int = 2000) -> Iterator[SeriesHistory]:
+def histories_of_run(
+    connection: Connection, run_id: str, *, limit: int = 2000, line: Line | None = None
+) -> Iterator[SeriesHistory]:
     """Every series that a run measured, by its place in the store, some at a time.
 
-    Each with ``limit`` points up to that of the run, and all that come after it. Points carry no verdicts.
+    Each with ``limit`` points up to that of the run, and all that come after it. Points carry no verdicts;
+    they say whether they are on the ``line``, by default that of the run's own commit.
     """
     mine = _rows(connection, f"SELECT series_id FROM {OF_RUN} x ORDER BY series_id", run_id=UUID(run_id))
     series = [row["series_id"] for row in mine]
+    if line is None:
+        commit = connection.scalar(text("SELECT commit_id FROM runs WHERE id = :run_id"), {"run_id": UUID(run_id)})
+        line = line_to(connection, commit)
     for start in range(0, len(series), BATCH):
-        yield from _histories(connection, series[start : start + BATCH], UUID(run_id), limit)
+        yield from _histories(connection, series[start : start + BATCH], UUID(run_id), limit, line)
 
 
-def _histories(connection: Connection, ids: Sequence[int], run_id: UUID, limit: int) -> Iterator[SeriesHistory]:
+def _histories(
+    connection: Connection, ids: Sequence[int], run_id: UUID, limit: int, line: Line
+) -> Iterator[SeriesHistory]:
     """What points of one run have in common is read once a run, not once a point."""
     query = f"SELECT s.id, {SERIES} FROM {SERIES_TABLES} WHERE s.id = ANY(:ids) ORDER BY s.id"
     series = {row["id"]: series_of(row) for row in _rows(connection, query, ids=list(ids))}
@@ -130,7 +163,7 @@ def _histories(connection: Connection, ids: Sequence[int], run_id: UUID, limit: 
         SELECT series_id, run_id, value, process_values FROM measurements WHERE series_id = ANY(:ids) ORDER BY series_id
     """
     rows = connection.execute(text(measured), {"ids": list(ids)}).all()
-    patterns = _points_of_runs(connection, {row.run_id for row in rows})
+    patterns = _points_of_runs(connection, {row.run_id for row in rows}, line)
     for number, group in groupby(rows, key=lambda row: row.series_id):
         points = sorted((patterns[run][0], run, value, processes) for _, run, value, processes in group)
         first = max(0, 1 - limit + next(place for place, point in enumerate(points) if point[1] == run_id))
@@ -143,7 +176,7 @@ def _histories(connection: Connection, ids: Sequence[int], run_id: UUID, limit: 
         )
 
 
-def _points_of_runs(connection: Connection, runs: Iterable[UUID]) -> dict[UUID, tuple[int, Point]]:
+def _points_of_runs(connection: Connection, runs: Iterable[UUID], line: Line) -> dict[UUID, tuple[int, Point]]:
     """For each run its place in order (commit position, then time; what has no place last), and a point of no value."""
     query = """
         SELECT r.id AS run_id, r.started_at, 0.0 AS value, ARRAY[]::float8[] AS process_values, r.state, r.code_state,
@@ -156,7 +189,7 @@ def _points_of_runs(connection: Connection, runs: Iterable[UUID]) -> dict[UUID, 
         WHERE r.id = ANY(:runs) ORDER BY co.position NULLS LAST, r.started_at, r.id
     """
     rows = _rows(connection, query, runs=list(runs))
-    return {row["run_id"]: (place, point_of(row)) for place, row in enumerate(rows)}
+    return {row["run_id"]: (place, point_of(row, line)) for place, row in enumerate(rows)}
 
 
 def run_measurements(connection: Connection, run_id: str) -> list[RunMeasurement]:

@@ -69,19 +69,13 @@ def commit_ids(connection: Connection, head: RunHeader, repository: int) -> dict
     return {sha: number for (_, sha), number in _read(connection, table, rows, ("repository_id", "sha")).items()}
 
 
-def case_ids(connection: Connection, results: Iterable[CaseResult], repository: int) -> dict[tuple[str, str], int]:
-    """Benchmarks and cases of ``results``, by benchmark name and case digest."""
-    results = tuple(results)
-    named = {
-        r.benchmark: {"repository_id": repository, "name": r.benchmark, "module": r.module, "is_control": r.is_control}
-        for r in results
-    }
-    benchmarks = _many(
-        connection, schema.benchmarks, named.values(), ("repository_id", "name"), renew=("module", "is_control")
-    )
+def case_ids(
+    connection: Connection, results: Iterable[CaseResult], benchmarks: Mapping[str, int]
+) -> dict[tuple[int, str], int]:
+    """The cases of ``results``, by the benchmark's id, which ``benchmarks`` gives by name, and the case's digest."""
     rows: dict[CaseKey, Row] = {}
     for r in results:
-        owner = benchmarks[repository, r.benchmark]
+        owner = benchmarks[r.benchmark]
         rows[owner, r.case.digest] = {
             "benchmark_id": owner,
             "digest": r.case.digest,
@@ -89,15 +83,16 @@ def case_ids(connection: Connection, results: Iterable[CaseResult], repository: 
             "flops": r.cost.flops if r.cost else None,
             "bytes_moved": r.cost.bytes_moved if r.cost else None,
         }
-    cases = _many(connection, schema.cases, rows.values(), ("benchmark_id", "digest"), renew=("flops", "bytes_moved"))
-    return {(r.benchmark, r.case.digest): cases[benchmarks[repository, r.benchmark], r.case.digest] for r in results}
+    found = many(connection, schema.cases, rows.values(), ("benchmark_id", "digest"), renew=("flops", "bytes_moved"))
+    return {(owner, digest): number for (owner, digest), number in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class NewSeries:
-    """A series that is new, or whose ``floor`` is (None leaves the known one)."""
+    """A series that is new, or whose ``floor`` is (None leaves the known one). ``case`` is an id of the store."""
 
     key: SeriesKey
+    case: int
     metric: Metric
     floor: float | None
 
@@ -105,21 +100,20 @@ class NewSeries:
 def add_series(
     connection: Connection,
     wanted: Iterable[NewSeries],
-    cases: Mapping[tuple[str, str], int],
     repository: int,
     hardware: int,
 ) -> None:
-    """Add the series of known ``cases`` that are not there, and take their floors."""
+    """Add the series that are not there, and take their floors."""
     wanted = list(wanted)
     rows = [{"name": w.metric.name, "unit": w.metric.unit, "better": w.metric.better.value} for w in wanted]
-    metrics = _many(connection, schema.metrics, rows, ("name", "unit", "better"))
+    metrics = many(connection, schema.metrics, rows, ("name", "unit", "better"))
     series = [
         {
             "digest": w.key.digest,
             "key_version": SERIES_KEY_VERSION,
             "key": w.key.named_fields(),
             "repository_id": repository,
-            "case_id": cases[w.key.benchmark, w.key.case.digest],
+            "case_id": w.case,
             "provider": w.key.provider,
             "protocol": w.key.protocol,
             "protocol_version": w.key.protocol_version,
@@ -152,10 +146,10 @@ def _commit_row(commit: Commit, repository: int) -> Row:
 
 
 def _one(connection: Connection, table: Table, row: Row, key: Sequence[str], renew: Sequence[str] = ()) -> int:
-    return _many(connection, table, [row], key, renew)[tuple(row[name] for name in key)]
+    return many(connection, table, [row], key, renew)[tuple(row[name] for name in key)]
 
 
-def _many(
+def many(
     connection: Connection, table: Table, rows: Iterable[Row], key: Sequence[str], renew: Sequence[str] = ()
 ) -> dict[tuple[Any, ...], int]:
     """Ids by key; missing rows are added, and columns named in ``renew`` take a new value that is known."""

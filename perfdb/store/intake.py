@@ -22,8 +22,9 @@ from perfdb.domain.case import Case, Outcome
 from perfdb.domain.run import CaseResult, RunHeader
 from perfdb.domain.series import SeriesKey, identities_in
 from perfdb.errors import SpoolError
-from perfdb.store import identities, packing
+from perfdb.store import identities, packing, renames
 from perfdb.store.copier import Copier
+from perfdb.store.renames import StoredBenchmark
 from perfdb.store.roster import Roster
 
 TABLES = {
@@ -72,7 +73,8 @@ class Intake:
     repeated: int = 0
     _values: NDArray[Any] = field(default_factory=lambda: np.full((0, 0), np.nan))
     _said: NDArray[Any] = field(default_factory=lambda: np.zeros((0, 0), bool))
-    _declared: set[tuple[str, str, bool]] = field(default_factory=set)
+    _declared: set[tuple[str, str, bool, tuple[str, ...]]] = field(default_factory=set)
+    _benchmarks: dict[str, StoredBenchmark] = field(default_factory=dict)
     _copier: Copier = field(init=False)
     _roster: Roster = field(init=False)
     _pattern: SeriesKey = field(init=False)
@@ -143,8 +145,13 @@ class Intake:
 
     def _placed(self, results: list[CaseResult]) -> _Block:
         """Find out what the results belong to; what is new or declared otherwise than before is written first."""
-        identity = self._identity
-        keys = [identity(r.benchmark, r.case, r.provider, g.metric.name) for r in results for g in r.readings]
+        self._learn_names(results)
+        identity, named = self._identity, self._benchmarks
+        keys = [
+            identity(named[r.benchmark].identity, r.case, r.provider, g.metric.name)
+            for r in results
+            for g in r.readings
+        ]
         many = np.fromiter((len(r.readings) for r in results), np.int64, len(results))
         owners = np.repeat(np.arange(len(results)), many)
         news = self._news(results, keys, owners)
@@ -154,24 +161,27 @@ class Intake:
         units[owners] = self._roster.series["unit"][series]
         for place in np.flatnonzero(many == 0).tolist():
             r = results[place]
-            units[place] = self._roster.unit(cases[r.benchmark, r.case.digest], r.provider)
+            units[place] = self._roster.unit(cases[named[r.benchmark].id, r.case.digest], r.provider)
         block = _Block(results, units, series, owners)
         self._write_identities(results, keys, owners, self._redeclared(block))
         return block
 
+    def _learn_names(self, results: Sequence[CaseResult]) -> None:
+        """Find the benchmarks of names that come up for the first time, or are declared otherwise than before."""
+        declared = {(r.benchmark, r.module, r.is_control, r.formerly): r for r in results}
+        if not declared.keys() <= self._declared:
+            self._copier.drain()
+            self._benchmarks |= renames.benchmarks_of(self.connection, declared.values(), self.ids.repository)
+            self._declared |= declared.keys()
+
     def _news(self, results: Sequence[CaseResult], keys: Sequence[bytes], owners: NDArray[Any]) -> NDArray[Any]:
-        """Places of results whose series, case or benchmark the store may not know as they are declared."""
+        """Places of results whose series or case the store may not know."""
         places = self._roster.places
         if None in map(places.get, keys):
             self._copier.drain()
             self._roster.load(keys)
         is_new = np.fromiter((not r.readings for r in results), bool, len(results))
         is_new[owners[np.fromiter((key not in places for key in keys), bool, len(keys))]] = True
-        if not {(r.benchmark, r.module, r.is_control) for r in results} <= self._declared:
-            for place, r in enumerate(results):
-                declared = (r.benchmark, r.module, r.is_control)
-                is_new[place] |= declared not in self._declared
-                self._declared.add(declared)
         return np.flatnonzero(is_new)
 
     def _redeclared(self, block: _Block) -> NDArray[Any]:
@@ -189,26 +199,36 @@ class Intake:
 
     def _write_identities(
         self, results: Sequence[CaseResult], keys: Sequence[bytes], owners: NDArray[Any], news: NDArray[Any]
-    ) -> dict[tuple[str, str], int]:
+    ) -> dict[tuple[int, str], int]:
         """Write the results at the places ``news``; gives the ids of their cases."""
         if not len(news):
             return {}
         self._copier.drain()
         written = [results[place] for place in news.tolist()]
-        cases = identities.case_ids(self.connection, written, self.ids.repository)
+        owners_of = {name: benchmark.id for name, benchmark in self._benchmarks.items()}
+        cases = identities.case_ids(self.connection, written, owners_of)
         is_mine = np.isin(owners, news)
         mine = [keys[place] for place in np.flatnonzero(is_mine).tolist()]
         wanted = {
-            key: identities.NewSeries(self._key(result, reading.metric.name), reading.metric, result.floor)
+            key: identities.NewSeries(
+                self._key(result, reading.metric.name),
+                cases[owners_of[result.benchmark], result.case.digest],
+                reading.metric,
+                result.floor,
+            )
             for key, (result, reading) in zip(mine, ((r, g) for r in written for g in r.readings), strict=True)
         }
-        identities.add_series(self.connection, wanted.values(), cases, self.ids.repository, self.ids.hardware)
+        identities.add_series(self.connection, wanted.values(), self.ids.repository, self.ids.hardware)
         self._roster.renew(list(wanted))
         return cases
 
     def _key(self, result: CaseResult, metric: str) -> SeriesKey:
         return replace(
-            self._pattern, benchmark=result.benchmark, case=result.case, provider=result.provider, metric=metric
+            self._pattern,
+            benchmark=self._benchmarks[result.benchmark].identity,
+            case=result.case,
+            provider=result.provider,
+            metric=metric,
         )
 
     def _reserve(self, processes: int) -> None:

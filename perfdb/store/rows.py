@@ -5,11 +5,14 @@ from typing import Any
 from sqlalchemy import RowMapping
 
 from perfdb.domain.case import Case, Cost
-from perfdb.domain.commit import CodeState, Commit
+from perfdb.domain.commit import CodeState, Commit, Line
 from perfdb.domain.history import Point, Series
 from perfdb.domain.metric import Better, Metric
 from perfdb.domain.run import RunState
 from perfdb.domain.verdict import Baseline, Reason, Verdict, VerdictKind
+
+#: Where no line is looked from.
+EVERYTHING = Line(frozenset(), None)
 
 
 def case_of(axes: dict[str, Any]) -> Case:
@@ -36,19 +39,21 @@ def series_of(row: RowMapping) -> Series:
     )
 
 
-def point_of(row: RowMapping) -> Point:
-    """A point from the columns of ``history.POINT``."""
+def point_of(row: RowMapping, line: Line = EVERYTHING) -> Point:
+    """A point from the columns of ``history.POINT``, as looked at from a line of commits."""
+    commit = commit_of(row)
     return Point(
         run_id=str(row["run_id"]),
         started_at=row["started_at"],
         value=row["value"],
         process_values=tuple(row["process_values"]),
         code_state=CodeState(row["code_state"]),
-        commit=commit_of(row),
+        commit=commit,
         environment=row["environment"],
         hostname=row["hostname"],
         verdict=verdict_of(row),
         is_complete=row["state"] == RunState.COMPLETE,
+        is_on_line=commit is None or line.holds(commit.sha, commit.position),
     )
 
 

@@ -116,7 +116,21 @@ benchmarks = Table(
     Column("name", Text, nullable=False),
     Column("module", Text, nullable=False),
     Column("is_control", Boolean, nullable=False),
+    # the name in the keys of its series: the first it had
+    Column("identity", Text, nullable=False),
     UniqueConstraint("repository_id", "name"),
+)
+
+#: Every name that a benchmark has or had.
+benchmark_names = Table(
+    "benchmark_names",
+    metadata,
+    _surrogate(),
+    _to("repositories", "repository_id"),
+    Column("name", Text, nullable=False),
+    _to("benchmarks", "benchmark_id"),
+    UniqueConstraint("repository_id", "name"),
+    Index(None, "benchmark_id"),
 )
 
 cases = Table(

@@ -59,6 +59,7 @@ class Visitor:
             floor=benchmark.floor,
             is_control=benchmark.is_control,
             first_call_s=stay.first_call_s,
+            formerly=benchmark.formerly,
         )
 
     def _measure(self, stay: Stay, benchmark: Benchmark, case: Case, listener: Listener) -> None:

@@ -98,6 +98,7 @@ def tell_declaration(speaker: Speaker, declared: Declared, case: Case) -> None:
         floor=benchmark.floor,
         tolerance=benchmark.tolerance,
         is_control=benchmark.is_control,
+        formerly=list(benchmark.formerly),
     )
 
 

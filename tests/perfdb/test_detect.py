@@ -167,7 +167,7 @@ def test_a_run_further_back_than_the_window_is_judged_by_what_lies_before_it(
     history(connection, make_run, 24)
     old = make_run(130.0, position=17, number=90, hours=500)
     receive(connection, old)
-    assert judge_run(connection, old.header.run_id, window=17) == 0
+    assert judge_run(connection, old.header.run_id, window=18) == 0
     assert verdict(connection, old).is_suspect
 
 

@@ -43,8 +43,13 @@ def database_url(settings: Settings) -> Iterator[str]:
     if settings.database_url:
         yield settings.database_url
     else:
-        with EmbeddedServer(settings.home).use() as url:
+        with embedded_server(settings).use() as url:
             yield url
+
+
+def embedded_server(settings: Settings) -> EmbeddedServer:
+    """The embedded server of the state folder, run by the programs that the settings name; nothing is started."""
+    return EmbeddedServer(settings.home, settings.postgres_bin)
 
 
 def database_address(settings: Settings) -> str:

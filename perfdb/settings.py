@@ -24,6 +24,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(default_factory=default_home)
     database_url: str | None = None
+    postgres_bin: Path | None = None
     dashboard_port: int | None = Field(default=None, ge=1, le=65535)
 
     @property
@@ -35,6 +36,11 @@ class Settings(BaseSettings):
     def ingested(self) -> Path:
         """Folder of spool files that the store has."""
         return self.home / "spool" / "ingested"
+
+    @property
+    def backups(self) -> Path:
+        """Folder of the database's backups, unless a command names another."""
+        return self.home / "backup"
 
     @property
     def logs(self) -> Path:

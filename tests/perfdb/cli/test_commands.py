@@ -1,68 +1,30 @@
 """The commands as a person types them: their output, their errors, their exit codes."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from perfdb.domain.run import Run
-from perfdb.spool import SpoolWriter
+
+if TYPE_CHECKING:
+    from tests.perfdb.cli.conftest import Terminal
 
 Maker = Callable[..., Run]
 VERBS = ("up", "down", "run", "compare", "history", "list", "status", "doctor", "ingest", "demo", "db")
 
 
-class Terminal:
-    """Types commands with a state folder of its own, from an empty folder."""
-
-    def __init__(self, home: Path, folder: Path) -> None:
-        self.home, self.folder = home, folder
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("PERFDB_", "GIT_"))}
-        self.environment["PERFDB_HOME"] = str(home)
-
-    def __call__(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-P", "-m", "perfdb", *arguments],
-            cwd=self.folder,
-            env=self.environment | more,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-
-    def json(self, *arguments: str, code: int = 0) -> dict[str, object]:
-        done = self(*arguments, "--json")
-        assert done.returncode == code, done.stderr
-        parsed: dict[str, object] = json.loads(done.stdout)
-        return parsed
-
-    def spool(self, run: Run) -> Path:
-        with SpoolWriter(self.home / "spool", run.header) as spool:
-            for result in run.results:
-                spool.add(result)
-            if run.finished_at:
-                spool.close_run(run.finished_at)
-            return spool.path
-
-
-@pytest.fixture
-def terminal(home: Path, tmp_path: Path) -> Terminal:
-    return Terminal(home, tmp_path)
-
-
-def test_help_lists_every_verb_and_ends_in_an_example(terminal: Terminal) -> None:
+def test_help_lists_every_verb_and_ends_in_an_example(terminal: "Terminal") -> None:
     text = terminal("--help").stdout
     assert all(f"  {verb} " in text for verb in VERBS)
     assert text.rstrip().splitlines()[-1].strip().startswith("Example: perfdb")
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "db migrate", "db url"])
-def test_the_help_of_every_verb_ends_in_an_example(terminal: Terminal, verb: str) -> None:
+@pytest.mark.parametrize("verb", [*VERBS, "db migrate", "db url", "db backup", "db restore", "db upgrade"])
+def test_the_help_of_every_verb_ends_in_an_example(terminal: "Terminal", verb: str) -> None:
     done = terminal(*verb.split(), "--help")
     assert done.returncode == 0
     assert "Example: perfdb" in done.stdout.rstrip()[-160:]
@@ -80,20 +42,20 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_an_unknown_verb_or_option_is_wrong_usage(terminal: Terminal) -> None:
+def test_an_unknown_verb_or_option_is_wrong_usage(terminal: "Terminal") -> None:
     for arguments in (("measure",), ("compare", "--faster"), ("db", "drop"), ("history",), ("up", "--port", "99999")):
         done = terminal(*arguments)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
 
 
-def test_an_empty_store_says_what_to_do_next(terminal: Terminal) -> None:
+def test_an_empty_store_says_what_to_do_next(terminal: "Terminal") -> None:
     done = terminal("list", "runs")
     assert (done.returncode, done.stdout) == (0, "There are no runs yet. Measure this machine with: perfdb run smoke\n")
     assert terminal.json("list", "series") == {"series": []}
 
 
-def test_runs_are_ingested_listed_compared_and_shown(terminal: Terminal, make_run: Maker) -> None:
+def test_runs_are_ingested_listed_compared_and_shown(terminal: "Terminal", make_run: Maker) -> None:
     terminal.spool(make_run([100, 101, 99], position=1))
     terminal.spool(make_run([150, 151, 149], position=2))
     ingested = terminal("ingest")
@@ -126,7 +88,7 @@ def test_runs_are_ingested_listed_compared_and_shown(terminal: Terminal, make_ru
     ],
 )
 def test_an_error_is_one_sentence_with_the_next_action(
-    terminal: Terminal, arguments: tuple[str, ...], sentence: str
+    terminal: "Terminal", arguments: tuple[str, ...], sentence: str
 ) -> None:
     done = terminal(*arguments)
     assert done.returncode == 1
@@ -134,7 +96,7 @@ def test_an_error_is_one_sentence_with_the_next_action(
     assert "Traceback" not in done.stderr
 
 
-def test_a_broken_line_is_named_and_the_rest_is_stored(terminal: Terminal, make_run: Maker) -> None:
+def test_a_broken_line_is_named_and_the_rest_is_stored(terminal: "Terminal", make_run: Maker) -> None:
     path = terminal.spool(make_run())
     lines = path.read_text().splitlines()
     lines[2] = '{"v":1,"kind":"result"'
@@ -145,7 +107,7 @@ def test_a_broken_line_is_named_and_the_rest_is_stored(terminal: Terminal, make_
     assert len(terminal.json("list", "runs")["runs"]) == 1  # type: ignore[arg-type]
 
 
-def test_a_database_that_is_down_is_one_sentence(terminal: Terminal) -> None:
+def test_a_database_that_is_down_is_one_sentence(terminal: "Terminal") -> None:
     for arguments in (("list", "runs"), ("compare",), ("ingest",), ("db", "migrate")):
         done = terminal(*arguments, PERFDB_DATABASE_URL="postgresql://u:secret@127.0.0.1:1/perfdb")
         assert done.returncode == 1
@@ -154,7 +116,7 @@ def test_a_database_that_is_down_is_one_sentence(terminal: Terminal) -> None:
         assert "secret" not in done.stderr
 
 
-def test_a_state_folder_that_cannot_be_made_is_one_sentence(terminal: Terminal) -> None:
+def test_a_state_folder_that_cannot_be_made_is_one_sentence(terminal: "Terminal") -> None:
     (terminal.folder / "file").write_text("in the way")
     for arguments in (("up", "--no-measure"), ("list", "runs"), ("run", "smoke")):
         done = terminal(*arguments, PERFDB_HOME=str(terminal.folder / "file" / "home"))
@@ -163,13 +125,13 @@ def test_a_state_folder_that_cannot_be_made_is_one_sentence(terminal: Terminal) 
         assert "Traceback" not in done.stderr
 
 
-def test_a_wrong_setting_is_named(terminal: Terminal) -> None:
+def test_a_wrong_setting_is_named(terminal: "Terminal") -> None:
     done = terminal("status", PERFDB_DASHBOARD_PORT="many")
     assert done.returncode == 1
     assert done.stderr.startswith("perfdb: PERFDB_DASHBOARD_PORT is wrong")
 
 
-def test_status_and_doctor_tell_where_things_lie(terminal: Terminal, make_run: Maker) -> None:
+def test_status_and_doctor_tell_where_things_lie(terminal: "Terminal", make_run: Maker) -> None:
     terminal.spool(make_run())
     status = terminal.json("status")
     assert (status["waiting_runs"], status["state_folder"]) == (1, str(terminal.home))
@@ -180,7 +142,7 @@ def test_status_and_doctor_tell_where_things_lie(terminal: Terminal, make_run: M
     assert doctor.returncode == 1
 
 
-def test_the_address_of_the_database_hides_its_password(terminal: Terminal) -> None:
+def test_the_address_of_the_database_hides_its_password(terminal: "Terminal") -> None:
     hidden, shown = terminal("db", "url").stdout.strip(), terminal("db", "url", "--show-password").stdout.strip()
     password = json.loads((terminal.home / "server.json").read_text())["password"]
     assert "***" in hidden
@@ -188,7 +150,7 @@ def test_the_address_of_the_database_hides_its_password(terminal: Terminal) -> N
     assert password in shown
 
 
-def test_the_demo_has_a_database_of_its_own(terminal: Terminal) -> None:
+def test_the_demo_has_a_database_of_its_own(terminal: "Terminal") -> None:
     first = terminal.json("demo", "--no-dashboard")
     assert first["new_runs"] == 122
     assert str(first["database"]).endswith("/perfdb_demo")
@@ -196,12 +158,12 @@ def test_the_demo_has_a_database_of_its_own(terminal: Terminal) -> None:
     assert terminal.json("list", "runs") == {"runs": []}
 
 
-def test_nothing_to_stop_is_fine(terminal: Terminal) -> None:
+def test_nothing_to_stop_is_fine(terminal: "Terminal") -> None:
     assert terminal("down").stdout == "nothing was running\n"
     assert terminal.json("down") == {"stopped": []}
 
 
-def test_a_foreign_package_in_the_working_folder_does_not_win(terminal: Terminal) -> None:
+def test_a_foreign_package_in_the_working_folder_does_not_win(terminal: "Terminal") -> None:
     for name in ("perfdb", "suites", "runners", "dashboard"):
         (terminal.folder / name).mkdir()
         (terminal.folder / name / "__init__.py").write_text("raise SystemExit('the foreign one')\n")
@@ -209,7 +171,7 @@ def test_a_foreign_package_in_the_working_folder_does_not_win(terminal: Terminal
     assert "fake_quant" in terminal("list", "benchmarks", "smoke").stdout
 
 
-def test_a_closed_pipe_is_no_traceback(terminal: Terminal) -> None:
+def test_a_closed_pipe_is_no_traceback(terminal: "Terminal") -> None:
     done = subprocess.run(
         ["bash", "-c", f"'{sys.executable}' -P -m perfdb list cases | head -1"],
         cwd=terminal.folder,

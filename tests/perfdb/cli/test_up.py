@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from perfdb.cli.state import UpState
+from perfdb.store.binaries import CHOSEN_VARIABLE
 from perfdb.store.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.slow
@@ -45,6 +46,7 @@ class Up:
 
     def __init__(self, home: Path, folder: Path, *arguments: str) -> None:
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("PERFDB_", "GIT_", "DISPLAY"))}
+        environment |= {k: v for k, v in os.environ.items() if k == CHOSEN_VARIABLE}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "perfdb", "up", *arguments],
             cwd=folder,

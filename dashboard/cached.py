@@ -7,6 +7,7 @@ than the read it saves.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 import streamlit as st
 from sqlalchemy import Connection, Engine
@@ -14,7 +15,7 @@ from sqlalchemy import Connection, Engine
 from perfdb.domain.environment import Environment
 from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary, Series, SeriesHistory
 from perfdb.errors import StoreError
-from perfdb.store import history, runs
+from perfdb.store import history, retention, runs
 from perfdb.store.engine import address, explained, open_engine
 from perfdb.store.migrations import check_migrated
 from perfdb.store.runs import StoreCounts
@@ -119,6 +120,13 @@ def series_history(url: str, digest: str, limit: int | None) -> SeriesHistory:
     """A series with its points, or the newest ``limit`` of them."""
     with reading(url) as connection:
         return history.series_history(connection, digest, limit=limit)
+
+
+@fresh
+def is_pruned(url: str, moment: datetime) -> bool:
+    """Whether the samples of that month were dropped."""
+    with reading(url) as connection:
+        return retention.is_pruned(connection, moment)
 
 
 @fresh

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC
 
 import streamlit as st
 
@@ -158,12 +159,19 @@ def _samples(url: str, history: SeriesHistory, look: Look) -> None:
     )
     taken = cached.samples(url, history.series.digest, chosen)
     if not any(taken):
-        frame.write(empty("This run kept no samples of this series", "Choose another run."))
+        frame.write(_no_samples(url, next(point for point in newest_first if point.run_id == chosen)))
         return
     st.plotly_chart(charts.samples_figure(history.series, taken, look), config=charts.CONFIG, key="sample_chart")
     frame.write(
         block(f"{counted(sum(map(len, taken)), 'sample')} in {counted(len(taken), 'process', 'processes')}", "muted")
     )
+
+
+def _no_samples(url: str, point: Point) -> Html:
+    if cached.is_pruned(url, point.started_at):
+        month = f"{point.started_at.astimezone(UTC):%B %Y}"
+        return empty(f"The samples of {month} were pruned", "Its measurements are kept. Choose a later run.")
+    return empty("This run kept no samples of this series", "Choose another run.")
 
 
 def _run_label(point: Point, look: Look) -> str:

@@ -6,6 +6,7 @@ import typer
 
 from perfdb.cli.backup import backup
 from perfdb.cli.options import JsonOption, print_json
+from perfdb.cli.prune import prune
 from perfdb.cli.restore import restore
 from perfdb.cli.upgrade import upgrade
 
@@ -60,3 +61,4 @@ def url(
 commands.command(epilog="Example: perfdb db backup")(backup)
 commands.command(epilog="Example: perfdb db restore perfdb.dump --replace")(restore)
 commands.command(epilog="Example: perfdb db upgrade")(upgrade)
+commands.command(epilog="Example: perfdb db prune --keep-months 12 --dry-run")(prune)

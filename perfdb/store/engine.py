@@ -17,7 +17,13 @@ def open_engine(url: str) -> Engine:
     """Connect and check the server's version. Raises ``StoreError`` naming the server, never its password."""
     parsed = parse_url(url)
     engine = create_engine(
-        parsed, pool_pre_ping=True, connect_args={"connect_timeout": 10, "options": "-c timezone=UTC"}
+        parsed,
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": 10,
+            "options": "-c timezone=UTC",
+            "fallback_application_name": "perfdb",  # who holds a lock has a name
+        },
     )
     try:
         with explained(address(url)), engine.connect() as connection:

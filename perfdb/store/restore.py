@@ -74,8 +74,8 @@ def refuse_other_sessions(url: str) -> None:
         others = connection.scalar(text(query), {"name": parse_url(url).database}) or 0
     if others:
         raise StoreError(
-            f"someone else uses the database at {address(url)} (sessions: {others}); end that (perfdb down on each machine that "
-            "has it open), then repeat the command"
+            f"someone else uses the database at {address(url)} (sessions: {others}); end that (perfdb down on each "
+            "machine that has it open), then repeat the command"
         )
 
 

@@ -1,6 +1,7 @@
 """Every page as a person meets it: empty, full, with a broken address, without a database."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from perfdb.domain.case import Outcome
 from perfdb.domain.commit import CodeState
 from perfdb.domain.run import Run
 from perfdb.domain.verdict import Baseline, Reason, Verdict, VerdictKind
-from perfdb.store import history
+from perfdb.store import history, retention
 from perfdb.store.ingest import ingest_run
 from perfdb.store.verdicts import save_verdicts
 
@@ -126,6 +127,11 @@ def test_samples_are_drawn_only_when_asked_for(show: Show, story: Engine, databa
     asked = show("series", database_url, with_samples="true")
     assert len(asked.get("plotly_chart")) == 2
     assert "6 samples in 3 processes" in written(asked)
+
+
+def test_samples_that_were_pruned_are_said_to_be(show: Show, story: Engine, database_url: str) -> None:
+    retention.prune(story, datetime(2026, 2, 1, tzinfo=UTC))
+    assert "The samples of January 2026 were pruned" in written(show("series", database_url, with_samples="true"))
 
 
 def test_the_newest_result_of_a_series_speaks_for_its_branch(show: Show, story: Engine, database_url: str) -> None:

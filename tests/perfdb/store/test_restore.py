@@ -122,7 +122,7 @@ def test_a_database_in_use_is_left_alone(dump: Path, engine: Engine, database_ur
     held = contents_at(database_url)
     with engine.connect() as connection:
         connection.execute(text("SELECT 1"))
-        with pytest.raises(StoreError, match=r"someone else uses the .* \(sessions: 1\); .* perfdb down"):
+        with pytest.raises(StoreError, match=r"someone else uses the .* \(sessions: 1\); .*perfdb down"):
             restore(database_url, dump, place, replace=True)
         with scratch_database(database_url, "restore") as own, pytest.raises(StoreError, match="was left as it was"):
             swap_names(database_url, own)

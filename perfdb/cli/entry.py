@@ -24,12 +24,16 @@ VERBS = {
     "ingest": "perfdb.cli.ingest:ingest",
     "demo": "perfdb.cli.demo:demo",
     "db": "perfdb.cli.db:commands",
+    "purge": "perfdb.cli.purge:purge",
+    "completion": "perfdb.cli.completion:completion",
 }
 #: Entry-point group through which other packages add verbs: a name and a function.
 PLUGINS = "perfdb.verbs"
 #: In the order of a first hour, not of the alphabet.
-ORDER = ("up", "down", "run", "compare", "history", "list", "status", "doctor", "ingest", "demo", "db")
+ORDER = ("up", "down", "run", "compare", "history", "list", "status", "doctor", "ingest", "demo", "db", "purge")
 INTERRUPTED = 130
+#: A shell that completes runs perfdb with this variable; see ``perfdb completion``.
+COMPLETING = "_PERFDB_COMPLETE"
 OS_ACTION = "free space or fix the rights there, or name another state folder with PERFDB_HOME, then repeat the command"
 
 
@@ -82,6 +86,10 @@ def main() -> NoReturn:
 
 def exit_code(arguments: list[str]) -> int:
     """Run a command; every error that a person can fix is one line on standard error."""
+    if COMPLETING in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
     try:
         returned = _group().main(arguments, prog_name="perfdb", standalone_mode=False)
     except click.exceptions.ClickException as error:

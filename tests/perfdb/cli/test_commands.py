@@ -14,7 +14,23 @@ if TYPE_CHECKING:
     from tests.perfdb.cli.conftest import Terminal
 
 Maker = Callable[..., Run]
-VERBS = ("up", "down", "run", "compare", "history", "list", "status", "doctor", "ingest", "demo", "db")
+VERBS = tuple(
+    [
+        "up",
+        "down",
+        "run",
+        "compare",
+        "history",
+        "list",
+        "status",
+        "doctor",
+        "ingest",
+        "demo",
+        "db",
+        "purge",
+        "completion",
+    ]
+)
 
 
 def test_help_lists_every_verb_and_ends_in_an_example(terminal: "Terminal") -> None:
@@ -23,7 +39,7 @@ def test_help_lists_every_verb_and_ends_in_an_example(terminal: "Terminal") -> N
     assert text.rstrip().splitlines()[-1].strip().startswith("Example: perfdb")
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "db migrate", "db url", "db backup", "db restore", "db upgrade"])
+@pytest.mark.parametrize("verb", [*VERBS, "db migrate", "db url", "db backup", "db restore", "db upgrade", "db prune"])
 def test_the_help_of_every_verb_ends_in_an_example(terminal: "Terminal", verb: str) -> None:
     done = terminal(*verb.split(), "--help")
     assert done.returncode == 0

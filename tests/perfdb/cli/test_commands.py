@@ -14,23 +14,8 @@ if TYPE_CHECKING:
     from tests.perfdb.cli.conftest import Terminal
 
 Maker = Callable[..., Run]
-VERBS = tuple(
-    [
-        "up",
-        "down",
-        "run",
-        "compare",
-        "history",
-        "list",
-        "status",
-        "doctor",
-        "ingest",
-        "demo",
-        "db",
-        "purge",
-        "completion",
-    ]
-)
+DAILY = ("up", "down", "run", "compare", "history", "list", "status", "doctor", "ingest")
+VERBS = (*DAILY, "demo", "db", "purge", "completion")
 
 
 def test_help_lists_every_verb_and_ends_in_an_example(terminal: "Terminal") -> None:

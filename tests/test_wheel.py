@@ -55,4 +55,5 @@ def test_a_database_is_migrated_from_it(installed: Path, home: Path) -> None:
     )
     said = python(installed, program, PERFDB_HOME=str(home))
     assert said.startswith(str(installed))
-    assert said.endswith("is at revision 0001")
+    newest = max(path.name[:4] for path in (installed / "perfdb/alembic/versions").glob("*.py"))
+    assert said.endswith(f"is at revision {newest}")

@@ -84,7 +84,7 @@ def test_a_run_gives_every_one_of_its_series_with_all_their_points(connection: C
     for position in (2, 1):
         ingest_run(connection, make_run(float(position), position=position))
     ingest_run(connection, make_run(position=3, benchmark="other"))
-    (history,) = histories_of_run(connection, str(UUID(int=2)))
+    (history,) = histories_of_run(connection, str(UUID(int=3)))
     assert history == series_history(connection, history.series.digest)
     assert [p.value for p in history.points] == [1.0, 2.0]
 

@@ -12,10 +12,11 @@ from datetime import datetime
 import streamlit as st
 from sqlalchemy import Connection, Engine
 
+from perfdb.domain.choice import RunChoice, RunFacets, SeriesChoice
 from perfdb.domain.environment import Environment
 from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary, Series, SeriesHistory
 from perfdb.errors import StoreError
-from perfdb.store import history, retention, runs
+from perfdb.store import choices, history, outcomes, retention, runs
 from perfdb.store.engine import address, explained, open_engine
 from perfdb.store.migrations import check_migrated
 from perfdb.store.runs import StoreCounts
@@ -60,10 +61,33 @@ def counts(url: str) -> StoreCounts:
 
 
 @fresh
-def recent_runs(url: str, limit: int) -> list[RunSummary]:
-    """The newest runs, newest first."""
+def recent_runs(
+    url: str, limit: int, repository: str | None, suite: str | None, hostname: str | None
+) -> list[RunSummary]:
+    """The newest runs, newest first; None takes any."""
     with reading(url) as connection:
-        return runs.recent_runs(connection, limit=limit)
+        return runs.recent_runs(connection, limit=limit, repository=repository, suite=suite, hostname=hostname)
+
+
+@fresh
+def run_choices(url: str, limit: int) -> list[RunChoice]:
+    """The newest runs to pick from."""
+    with reading(url) as connection:
+        return choices.run_choices(connection, limit=limit)
+
+
+@fresh
+def run_facets(url: str) -> RunFacets:
+    """What runs can be filtered by."""
+    with reading(url) as connection:
+        return choices.run_facets(connection)
+
+
+@fresh
+def branches(url: str) -> list[str]:
+    """Measured branches."""
+    with reading(url) as connection:
+        return choices.branches(connection)
 
 
 @fresh
@@ -84,28 +108,28 @@ def run_measurements(url: str, run_id: str) -> list[RunMeasurement]:
 def run_outcomes(url: str, run_id: str) -> list[CaseOutcome]:
     """How each case of a run ended in each process."""
     with reading(url) as connection:
-        return runs.run_outcomes(connection, run_id)
+        return outcomes.run_outcomes(connection, run_id)
 
 
 @fresh
-def suspects(url: str, limit: int) -> list[RunMeasurement]:
-    """Measurements that look or are changed, newest first."""
+def flagged(url: str, run_ids: tuple[str, ...]) -> list[RunMeasurement]:
+    """Measurements of these runs that look or are changed, newest first."""
     with reading(url) as connection:
-        return history.suspects(connection, limit=limit)
+        return history.flagged_measurements(connection, run_ids)
 
 
 @fresh
-def failures(url: str, limit: int) -> list[CaseOutcome]:
-    """Cases that gave no number, newest first."""
+def failures(url: str, run_ids: tuple[str, ...]) -> list[CaseOutcome]:
+    """Cases of these runs that gave no number, newest first."""
     with reading(url) as connection:
-        return runs.failures(connection, limit=limit)
+        return outcomes.failures(connection, run_ids)
 
 
 @fresh
-def catalogue(url: str) -> list[Series]:
-    """Every series there is."""
+def catalogue(url: str) -> list[SeriesChoice]:
+    """Every series there is, to pick from."""
     with reading(url) as connection:
-        return history.catalogue(connection)
+        return choices.series_choices(connection)
 
 
 @fresh

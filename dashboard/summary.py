@@ -1,11 +1,11 @@
 """Summary: what the overview says about the latest runs: flagged series, failing cases, how runs ended. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dashboard.timeline import Mark, mark
 from perfdb.domain.case import Outcome
-from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary
+from perfdb.domain.history import CaseOutcome, RunMeasurement
 
 #: Outcomes that say the code or the machine failed; the others say there was nothing to measure.
 FAILURES = (Outcome.WRONG_RESULT, Outcome.OUT_OF_MEMORY, Outcome.TIMED_OUT, Outcome.FAILED)
@@ -33,22 +33,19 @@ class Failing:
         return self.outcome.outcome in FAILURES
 
 
-def flagged(measurements: Iterable[RunMeasurement], runs: Sequence[RunSummary]) -> list[Flagged]:
-    """One entry a series, in the order given (newest first), of what ``runs`` flagged."""
-    wanted = {run.run_id for run in runs}
+def flagged(measurements: Iterable[RunMeasurement]) -> list[Flagged]:
+    """One entry a series, in the order given (newest first)."""
     by_series: dict[str, list[RunMeasurement]] = {}
     for measurement in measurements:
-        if measurement.point.run_id in wanted:
-            by_series.setdefault(measurement.series.digest, []).append(measurement)
+        by_series.setdefault(measurement.series.digest, []).append(measurement)
     return [Flagged(group[0], mark(group[0].point), len(group)) for group in by_series.values()]
 
 
-def failing(outcomes: Iterable[CaseOutcome], runs: Sequence[RunSummary]) -> list[Failing]:
+def failing(outcomes: Iterable[CaseOutcome]) -> list[Failing]:
     """One entry a case and outcome, failures before what could not be measured, newest first."""
-    wanted = {run.run_id for run in runs}
     groups: dict[tuple[str, str, Outcome], list[CaseOutcome]] = {}
     for outcome in outcomes:
-        if outcome.run_id in wanted and outcome.outcome is not Outcome.MEASURED:
+        if outcome.outcome is not Outcome.MEASURED:
             groups.setdefault((outcome.label, outcome.provider, outcome.outcome), []).append(outcome)
     found = [Failing(group[0], len({o.run_id for o in group})) for group in groups.values()]
     return sorted(found, key=lambda case: not case.is_failure)
@@ -59,9 +56,3 @@ def counted_marks(series: Iterable[Flagged]) -> tuple[int, int]:
     marks = [entry.mark for entry in series]
     suspect = marks.count(Mark.SUSPECT)
     return len(marks) - suspect, suspect
-
-
-def matching(runs: Iterable[RunSummary], wanted: Mapping[str, str | None]) -> list[RunSummary]:
-    """Runs whose ``repository``, ``suite`` and ``hostname`` are as wanted; None takes any."""
-    chosen = {name: value for name, value in wanted.items() if value is not None}
-    return [run for run in runs if all(getattr(run, name) == value for name, value in chosen.items())]

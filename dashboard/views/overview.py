@@ -7,9 +7,10 @@ import streamlit as st
 from dashboard import cached, frame, sentences
 from dashboard.markup import Column, Html, block, empty, heading, joined, link, span, sparkline, table, title
 from dashboard.pieces import GLYPHS, commit_cell, outcome_pill, verdict_cell
-from dashboard.summary import Failing, Flagged, counted_marks, failing, flagged, matching
+from dashboard.summary import Failing, Flagged, counted_marks, failing, flagged
 from dashboard.timeline import mark
 from dashboard.traces import Look
+from perfdb.domain.choice import RunFacets
 from perfdb.domain.history import RunSummary
 from perfdb.domain.verdict import VerdictKind
 from perfdb.reports.formatting import NOTHING, counted, exact, interval, moment, percent
@@ -19,8 +20,6 @@ RUNS = (10, 25, 50, 200)
 CARDS = 12
 #: Results in a card's line.
 SPARK = 60
-#: Flagged measurements and failed cases looked through for the shown runs.
-LOOKED_THROUGH = 2000
 RUN_COLUMNS = (
     Column("Run"),
     Column("Commit"),
@@ -43,14 +42,15 @@ FAILURE_COLUMNS = (
 def show() -> None:
     """Draw the page."""
     url = cached.database_url()
-    everything = cached.recent_runs(url, max(RUNS))
-    if not everything:
+    facets = cached.run_facets(url)
+    if not facets.repository:
         frame.write(_nothing_yet())
         return
     top = st.container()
-    runs = _chosen_runs(everything)
-    changed = flagged(cached.suspects(url, LOOKED_THROUGH), runs)
-    failed = failing(cached.failures(url, LOOKED_THROUGH), runs)
+    runs = _chosen_runs(url, facets)
+    ids = tuple(run.run_id for run in runs)
+    changed = flagged(cached.flagged(url, ids))
+    failed = failing(cached.failures(url, ids))
     with top:
         frame.write(_headline(runs, changed, failed), _lead(url, runs))
     _draw(url, runs, changed, failed)
@@ -73,15 +73,13 @@ def _nothing_yet() -> Html:
     )
 
 
-def _chosen_runs(everything: Sequence[RunSummary]) -> list[RunSummary]:
+def _chosen_runs(url: str, facets: RunFacets) -> list[RunSummary]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         shown = st.segmented_control("Latest runs", RUNS, default=25, required=True, key="runs", bind="query-params")
-        wanted = {
-            "repository": _choice("Repository", "repository", sorted({run.repository for run in everything})),
-            "suite": _choice("Suite", "suite", sorted({run.suite for run in everything})),
-            "hostname": _choice("Machine", "hostname", sorted({run.hostname for run in everything})),
-        }
-    return matching(everything, wanted)[: shown or 25]
+        repository = _choice("Repository", "repository", facets.repository)
+        suite = _choice("Suite", "suite", facets.suite)
+        hostname = _choice("Machine", "hostname", facets.hostname)
+    return cached.recent_runs(url, shown or 25, repository, suite, hostname)
 
 
 def _choice(label: str, name: str, values: Sequence[str]) -> str | None:

@@ -7,9 +7,11 @@ import streamlit as st
 from dashboard import cached, frame, sentences
 from dashboard.markup import Column, Html, block, definitions, empty, heading, joined, link, span, table, tiles, title
 from dashboard.pieces import commit_cell, outcome_pill, verdict_cell, verdict_pill
+from dashboard.run_picker import choice_of, run_label
 from dashboard.timeline import Mark, mark
 from dashboard.traces import Look
 from perfdb.domain.case import Outcome
+from perfdb.domain.choice import RunChoice
 from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary
 from perfdb.reports.formatting import NOTHING, counted, duration, exact, interval, moment, percent, quantity
 
@@ -38,7 +40,7 @@ ENDINGS = (
 def show() -> None:
     """Draw the page."""
     url = cached.database_url()
-    recent = cached.recent_runs(url, OFFERED)
+    recent = cached.run_choices(url, OFFERED)
     if not recent:
         action = "Measure this machine with the smoke suite; its run appears here."
         frame.write(empty("No run has been stored yet", action, "perfdb run smoke"))
@@ -50,29 +52,24 @@ def show() -> None:
     _draw(url, current, look)
 
 
-def _current(url: str, recent: Sequence[RunSummary]) -> RunSummary:
+def _current(url: str, recent: Sequence[RunChoice]) -> RunSummary:
     """The run that the address names; without one, the newest, which the address names from then on."""
     wanted = frame.asked("run")
     if wanted is not None:
         return cached.run(url, wanted)
     st.query_params["run"] = recent[0].run_id
-    return recent[0]
+    return cached.run(url, recent[0].run_id)
 
 
-def _pick(recent: Sequence[RunSummary], current: RunSummary, look: Look) -> None:
+def _pick(recent: Sequence[RunChoice], current: RunSummary, look: Look) -> None:
     """The run to show; the address alone says which, so the control shows what it says."""
-    labels = {run.run_id: _label(run, look) for run in [*recent, current]}
+    labels = {run.run_id: run_label(run, look.zone) for run in [*recent, choice_of(current)]}
     st.session_state["pick run"] = current.run_id
     st.selectbox("Run", list(labels), format_func=lambda i: labels[i], key="pick run", on_change=_move, width=480)
 
 
 def _move() -> None:
     st.query_params["run"] = st.session_state["pick run"]
-
-
-def _label(run: RunSummary, look: Look) -> str:
-    commit = run.commit.short if run.commit else "unversioned"
-    return f"{moment(run.started_at, look.zone)} · {run.suite} · {commit} · {run.hostname}"
 
 
 def _title(run: RunSummary) -> Html:

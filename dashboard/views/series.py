@@ -12,6 +12,7 @@ from dashboard.pieces import verdict_pill
 from dashboard.points import csv_text, points_table
 from dashboard.timeline import DRAWN, Axis, environment_changes, level_changes, ordered
 from dashboard.traces import Look, Story
+from perfdb.domain.choice import SeriesChoice
 from perfdb.domain.history import Point, Series, SeriesHistory
 from perfdb.domain.verdict import Verdict
 from perfdb.reports.formatting import NOTHING, counted, moment, percent, quantity
@@ -30,7 +31,7 @@ def show() -> None:
         frame.write(empty("No series has been measured yet", action, "perfdb run smoke"))
         return
     current = _current(url, catalogue)
-    _pick(catalogue, current)
+    _pick(catalogue, picker.choice_of(current))
     history = cached.series_history(url, current.digest, None)
     frame.write(_title(current))
     if not history.points:
@@ -39,16 +40,15 @@ def show() -> None:
     _draw(url, history)
 
 
-def _current(url: str, catalogue: Sequence[Series]) -> Series:
+def _current(url: str, catalogue: Sequence[SeriesChoice]) -> Series:
     """The series that the address names; without one, a first one, which the address names from then on."""
     wanted = frame.asked("series")
-    if wanted is not None:
-        return cached.series(url, wanted)
-    st.query_params["series"] = picker.opening(catalogue).digest
-    return picker.opening(catalogue)
+    if wanted is None:
+        wanted = st.query_params["series"] = picker.opening(catalogue).digest
+    return cached.series(url, wanted)
 
 
-def _pick(catalogue: Sequence[Series], current: Series) -> None:
+def _pick(catalogue: Sequence[SeriesChoice], current: SeriesChoice) -> None:
     """One control a field; the address alone says where the page stands, so each shows what it says."""
     with st.container(horizontal=True, gap="small"):
         for field in picker.shown_fields(catalogue):
@@ -59,7 +59,7 @@ def _pick(catalogue: Sequence[Series], current: Series) -> None:
             st.selectbox(field, choices, key=key, on_change=_move, args=(catalogue, current, field), width=width)
 
 
-def _move(catalogue: Sequence[Series], current: Series, field: str) -> None:
+def _move(catalogue: Sequence[SeriesChoice], current: SeriesChoice, field: str) -> None:
     chosen = picker.pick(catalogue, current, field, st.session_state[f"pick {field}"])
     st.query_params["series"] = chosen.digest
     st.query_params.pop("samples", None)

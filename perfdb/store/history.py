@@ -15,6 +15,7 @@ from perfdb.domain.metric import LATENCY
 from perfdb.errors import SelectionError
 from perfdb.store.lineage import line_to, main_line
 from perfdb.store.rows import point_of, series_of
+from perfdb.store.schema import FLAGGED
 
 SHORTEST_PREFIX = 8
 
@@ -201,15 +202,18 @@ def run_measurements(connection: Connection, run_id: str) -> list[RunMeasurement
     return [RunMeasurement(series_of(row), point_of(row)) for row in _rows(connection, query, run_id=UUID(run_id))]
 
 
-def suspects(connection: Connection, *, repository: str | None = None, limit: int = 50) -> list[RunMeasurement]:
-    """Measurements whose verdict in force is a suspect or a change, newest first."""
+def flagged_measurements(connection: Connection, runs: Sequence[str]) -> list[RunMeasurement]:
+    """Measurements of these runs whose verdict in force is a suspect or a change, newest first."""
     query = f"""
-        SELECT {SERIES}, {POINT} FROM measurements x {POINT_TABLES} JOIN ({SERIES_TABLES}) ON s.id = x.series_id
-        WHERE (v.is_suspect OR v.kind IN ('regression', 'improvement'))
-          AND (CAST(:repository AS text) IS NULL OR repo.name = :repository)
-        ORDER BY x.started_at DESC, s.digest LIMIT :limit
+        SELECT {SERIES}, {POINT}
+        FROM (SELECT DISTINCT run_id, series_id FROM verdicts WHERE run_id = ANY(:runs) AND ({FLAGGED})) f
+        JOIN runs fr ON fr.id = f.run_id
+        JOIN measurements x ON x.run_id = f.run_id AND x.series_id = f.series_id AND x.started_at = fr.started_at
+        {POINT_TABLES} JOIN ({SERIES_TABLES}) ON s.id = x.series_id
+        WHERE v.is_suspect OR v.kind IN ('regression', 'improvement')
+        ORDER BY x.started_at DESC, s.digest
     """
-    rows = _rows(connection, query, repository=repository, limit=limit)
+    rows = _rows(connection, query, runs=[UUID(run) for run in runs])
     return [RunMeasurement(series_of(row), point_of(row)) for row in rows]
 
 

@@ -249,6 +249,9 @@ outcomes = Table(
     Index("ix_outcomes_failed", "run_id", postgresql_where=text("outcome <> 'measured'")),
 )
 
+#: Verdicts that people are shown first.
+FLAGGED = "is_suspect OR kind IN ('regression', 'improvement')"
+
 #: Rows are only ever added: the newest row of a run and series is the verdict in force.
 verdicts = Table(
     "verdicts",
@@ -272,4 +275,5 @@ verdicts = Table(
     _one_of("kind", VerdictKind),
     _one_of("reason", Reason),
     Index("ix_verdicts_in_force", "run_id", "series_id", text("id DESC")),
+    Index("ix_verdicts_flagged", "run_id", postgresql_where=text(FLAGGED)),
 )

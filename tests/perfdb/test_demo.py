@@ -6,8 +6,9 @@ from perfdb.demo import PLOTS, REPOSITORY, demo_runs, load_demo
 from perfdb.domain.case import Outcome
 from perfdb.domain.commit import CodeState
 from perfdb.domain.run import RunState
-from perfdb.store.history import catalogue, suspects
-from perfdb.store.runs import failures, recent_runs
+from perfdb.store.history import catalogue, flagged_measurements
+from perfdb.store.outcomes import failures
+from perfdb.store.runs import recent_runs
 
 
 def test_the_same_seed_makes_the_same_history() -> None:
@@ -34,7 +35,8 @@ def test_it_holds_one_of_everything(engine: Engine) -> None:
         assert {CodeState.COMMITTED, CodeState.DIRTY} <= {run.code_state for run in runs}
         assert len({run.environment for run in runs}) == 2
         assert len(catalogue(connection, repository=REPOSITORY)) == 2 * len(PLOTS)
-        newest = suspects(connection, limit=1)
+        ids = [run.run_id for run in runs]
+        newest = flagged_measurements(connection, ids)
         assert (newest[0].series.benchmark, newest[0].series.provider) == ("fake_quant", "triton")
-        failed = {failure.outcome for failure in failures(connection)}
+        failed = {failure.outcome for failure in failures(connection, ids)}
         assert failed == {Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.WRONG_RESULT}

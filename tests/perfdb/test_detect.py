@@ -16,7 +16,7 @@ from perfdb.domain.run import Run
 from perfdb.domain.verdict import Reason, Verdict, VerdictKind
 from perfdb.errors import SelectionError, SpoolError
 from perfdb.spool import SpoolWriter
-from perfdb.store.history import run_measurements, suspects
+from perfdb.store.history import flagged_measurements, run_measurements
 from perfdb.store.runs import find_run, recent_runs
 
 Maker = Callable[..., Run]
@@ -56,7 +56,9 @@ def test_a_slow_result_is_a_suspect(connection: Connection, make_run: Maker) -> 
     slow = make_run(130.0, position=21)
     receive(connection, slow)
     assert verdict(connection, slow).is_suspect
-    assert [found.point.run_id for found in suspects(connection)] == [slow.header.run_id]
+    assert [found.point.run_id for found in flagged_measurements(connection, [slow.header.run_id])] == [
+        slow.header.run_id
+    ]
     assert find_run(connection, "latest").suspects == 1
 
 

@@ -13,9 +13,9 @@ from perfdb.store.history import (
     catalogue,
     environments,
     find_series,
+    flagged_measurements,
     histories_of_run,
     series_history,
-    suspects,
 )
 from perfdb.store.ingest import ingest_run
 from perfdb.store.runs import recent_runs, repositories, summary_counts
@@ -30,9 +30,9 @@ def test_an_empty_store_answers_with_nothing(connection: Connection) -> None:
     assert catalogue(connection) == []
     assert recent_runs(connection) == []
     assert repositories(connection) == []
-    assert suspects(connection) == []
+    assert flagged_measurements(connection, []) == []
     counts = summary_counts(connection)
-    assert (counts.runs, counts.series, counts.measurements, counts.newest_run) == (0, 0, 0, None)
+    assert (counts.runs, counts.series, counts.measurements) == (0, 0, 0)
 
 
 def test_the_catalogue_can_be_cut_to_a_repository(connection: Connection, make_run: Maker) -> None:
@@ -99,11 +99,11 @@ def test_only_the_verdict_in_force_makes_a_suspect(connection: Connection, make_
     ingest_run(connection, run)
     (series,) = catalogue(connection)
     save_verdicts(connection, run.header.run_id, {series.digest: SUSPECT})
-    (found,) = suspects(connection)
+    (found,) = flagged_measurements(connection, [run.header.run_id])
     assert (found.series, found.point.verdict) == (series, SUSPECT)
     assert recent_runs(connection)[0].suspects == 1
     save_verdicts(connection, run.header.run_id, {series.digest: QUIET})
-    assert suspects(connection) == []
+    assert flagged_measurements(connection, [run.header.run_id]) == []
     assert recent_runs(connection)[0].verdicts == {VerdictKind.OK: 1}
 
 

@@ -15,8 +15,9 @@ from perfdb.domain.run import Run, RunState
 from perfdb.record import encode_header, encode_result
 from perfdb.store.history import catalogue, run_measurements, series_history, series_samples
 from perfdb.store.ingest import ingest_run
+from perfdb.store.outcomes import failures, run_outcomes
 from perfdb.store.partitions import month_bounds, month_name
-from perfdb.store.runs import failures, find_run, recent_runs, run_outcomes, summary_counts
+from perfdb.store.runs import find_run, recent_runs, summary_counts
 
 Maker = Callable[..., Run]
 
@@ -61,7 +62,7 @@ def test_a_failure_is_an_outcome_and_never_a_number(connection: Connection, make
     run = make_run(outcomes={"broken": Outcome.TIMED_OUT})
     ingest_run(connection, run)
     assert [m.series.benchmark for m in run_measurements(connection, run.header.run_id)] == ["matmul"]
-    assert [(f.benchmark, f.outcome, f.detail) for f in failures(connection)] == [
+    assert [(f.benchmark, f.outcome, f.detail) for f in failures(connection, [run.header.run_id])] == [
         ("broken", Outcome.TIMED_OUT, "broken ended as timed_out")
     ]
     assert recent_runs(connection)[0].outcomes == {Outcome.MEASURED: 1, Outcome.TIMED_OUT: 1}

@@ -10,6 +10,7 @@ from perfdb.domain.run import Run
 from perfdb.errors import StoreError
 from perfdb.store.history import catalogue, series_history, series_samples
 from perfdb.store.ingest import ingest_run
+from perfdb.store.outcomes import run_outcomes
 from perfdb.store.retention import (
     cutoff_before,
     cutoff_keeping,
@@ -18,7 +19,7 @@ from perfdb.store.retention import (
     partitions_before,
     prune,
 )
-from perfdb.store.runs import recent_runs, run_outcomes
+from perfdb.store.runs import recent_runs
 
 Maker = Callable[..., Run]
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)

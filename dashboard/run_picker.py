@@ -1,0 +1,19 @@
+"""Run picker: runs as a list offers them."""
+
+from datetime import tzinfo
+
+from perfdb.domain.choice import RunChoice
+from perfdb.domain.history import RunSummary
+from perfdb.reports.formatting import moment
+
+
+def run_label(run: RunChoice, where: tzinfo) -> str:
+    """``1 Mar 2026, 12:00 · smoke · 0123456789 · main · host``."""
+    parts = (moment(run.started_at, where), run.suite, run.sha[:10] if run.sha else "unversioned", run.branch)
+    return " · ".join(part for part in (*parts, run.hostname) if part)
+
+
+def choice_of(run: RunSummary) -> RunChoice:
+    """A run that is no longer among the newest, as a list offers it."""
+    sha = run.commit.sha if run.commit else None
+    return RunChoice(run.run_id, run.repository, run.suite, run.branch, sha, run.hostname, run.started_at)

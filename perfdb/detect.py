@@ -1,6 +1,6 @@
 """Detect: what happens when a run arrives, from its spool file to its verdicts, in one transaction."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -8,11 +8,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
-from perfdb.analysis.baseline import FEWEST_RESULTS, LONGEST_HISTORY, current_segment
+from perfdb.analysis.baseline import FEWEST_RESULTS, LONGEST_HISTORY
 from perfdb.analysis.comparison import compare_points, prior_of
-from perfdb.analysis.judge import earlier, judge_later, judge_point
+from perfdb.analysis.judge import judge_later, judge_point
 from perfdb.domain.comparison import Comparison, Delta
-from perfdb.domain.history import RunMeasurement, SeriesHistory
+from perfdb.domain.history import Point, RunMeasurement, SeriesHistory
 from perfdb.domain.run import RunSource, RunState
 from perfdb.domain.verdict import Verdict, VerdictKind
 from perfdb.errors import PerfdbError, SelectionError, SpoolError
@@ -20,6 +20,7 @@ from perfdb.spool import SUFFIX, Rejection, SpoolReader
 from perfdb.store.history import environments, histories_of_run, run_measurements
 from perfdb.store.ingest import IngestReport, ingest_run
 from perfdb.store.lineage import line_through
+from perfdb.store.processes import earlier_processes
 from perfdb.store.runs import find_run
 from perfdb.store.verdicts import later_runs, mark_judged, save_verdicts
 
@@ -144,11 +145,8 @@ def compare_runs(connection: Connection, base: str, head: str, *, repository: st
         )
     old = {m.series.digest: m for m in run_measurements(connection, base_run.run_id)}
     new = {m.series.digest: m for m in run_measurements(connection, head_run.run_id)}
-    deltas = [
-        _delta(old[history.series.digest], new[history.series.digest], history)
-        for history in histories_of_run(connection, head_run.run_id, limit=LONGEST_HISTORY)
-        if history.series.digest in old
-    ]
+    past = earlier_processes(connection, head_run.run_id, without=(base_run.run_id,))
+    deltas = [_delta(old[digest], head, past.get(digest, ())) for digest, head in new.items() if digest in old]
     facts = environments(connection, (base_run.environment, head_run.environment))
     return Comparison(
         base=base_run,
@@ -160,15 +158,19 @@ def compare_runs(connection: Connection, base: str, head: str, *, repository: st
     )
 
 
-def _delta(base: RunMeasurement, head: RunMeasurement, history: SeriesHistory) -> Delta:
-    """One series of two runs, with what its history without them says about its noise."""
-    both = (base.point.run_id, head.point.run_id)
-    past = [point for point in history.points if point.run_id not in both and point.may_be_baseline]
-    segment = current_segment(earlier(past, head.point))
-    noise = segment.noise if segment.count >= FEWEST_RESULTS else None
+def _delta(base: RunMeasurement, head: RunMeasurement, past: Iterable[Sequence[float]]) -> Delta:
+    """One series of two runs, with what its history says about its noise."""
+    known = [noise for noise in (_known_noise(head.point), _known_noise(base.point)) if noise is not None]
+    noise = known[0] if known else None
     return Delta(
         head.series, base.point, head.point, compare_points(head.series, base.point, head.point, prior_of(past), noise)
     )
+
+
+def _known_noise(point: Point) -> float | None:
+    """The noise of the baseline that a point was judged against, where that held enough results to tell."""
+    baseline = point.verdict.baseline if point.verdict else None
+    return baseline.noise if baseline and baseline.count >= FEWEST_RESULTS else None
 
 
 def _by_evidence(delta: Delta) -> tuple[int, float, str]:

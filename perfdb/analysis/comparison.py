@@ -6,11 +6,12 @@ variance itself varies, at most 8 degrees of freedom. Without history it is Stud
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from perfdb.analysis.floors import comparison_floor, is_fixed, starting_floor
 from perfdb.analysis.judge import is_too_noisy
@@ -33,13 +34,11 @@ class Prior:
     df: float
 
 
-def prior_of(points: Sequence[Point]) -> Prior | None:
-    """The prior from the processes of past runs; None with fewer than 5 runs of at least 2 processes."""
-    sides = [side for side in (logs(point.process_values) for point in points) if side.size > 1]
-    if len(sides) < FEWEST_RUNS_FOR_PRIOR:
+def prior_of(runs: Iterable[Sequence[float]]) -> Prior | None:
+    """The prior from the values by process of past runs; None with fewer than 5 runs of at least 2 processes."""
+    df, variances = _log_variances(runs)
+    if df.size < FEWEST_RUNS_FOR_PRIOR:
         return None
-    df = np.array([side.size - 1 for side in sides], dtype=np.float64)
-    variances = np.maximum(np.array([np.var(side, ddof=1) for side in sides]), LEAST_NOISE**2)
     scaled = np.log(variances) - special.digamma(df / 2) + np.log(df / 2)
     excess = float(np.var(scaled, ddof=1) - np.mean(special.polygamma(1, df / 2)))
     prior_df = _degrees_behind(excess)
@@ -102,24 +101,37 @@ class _Test:
     @property
     def p(self) -> float:
         """Two-sided."""
-        return float(2 * stats.t.sf(abs(self.shift) / self.error, self.df))
+        return float(2 * special.stdtr(self.df, -abs(self.shift) / self.error))
 
     def deltas(self, series: Series) -> tuple[float, float, float]:
         """Low end of the 95 % interval, delta, high end."""
-        reach = float(stats.t.ppf(CONFIDENCE, self.df)) * self.error
+        reach = float(special.stdtrit(self.df, CONFIDENCE)) * self.error
         shifts = (self.shift - reach, self.shift, self.shift + reach)
         low, delta, high = sorted(relative_delta(series.metric, shift) for shift in shifts)
         return low, delta, high
 
     def smallest_detectable(self) -> float:
         """The change that is found with a probability of 95 %."""
-        quantiles = stats.t.ppf(1 - SIGNIFICANCE / 2, self.df) + stats.t.ppf(POWER, self.df)
+        quantiles = special.stdtrit(self.df, 1 - SIGNIFICANCE / 2) + special.stdtrit(self.df, POWER)
         return relative_size(float(quantiles) * self.error)
 
     def verdict(self, kind: VerdictKind, reason: Reason, series: Series, floor: float) -> Verdict:
         low, delta, high = self.deltas(series)
         detectable = max(floor, self.smallest_detectable())
         return Verdict(kind, reason, delta=delta, low=low, high=high, smallest_detectable=detectable, floor=floor)
+
+
+def _log_variances(runs: Iterable[Sequence[float]]) -> tuple[Floats, Floats]:
+    """Degrees of freedom and variance of the logarithms of each run of at least two processes."""
+    by_size: dict[int, list[list[float]]] = {}
+    for run in runs:
+        finite = [value for value in run if math.isfinite(value)]
+        if len(finite) > 1:
+            by_size.setdefault(len(finite), []).append(finite)
+    df = [np.full(len(same), size - 1.0) for size, same in by_size.items()]
+    variances = [np.var(logs(chain(*same)).reshape(-1, size), axis=1, ddof=1) for size, same in by_size.items()]
+    nothing = np.zeros(0)
+    return np.concatenate([nothing, *df]), np.maximum(np.concatenate([nothing, *variances]), LEAST_NOISE**2)
 
 
 def _degrees_behind(excess: float) -> float:

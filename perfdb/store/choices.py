@@ -50,7 +50,8 @@ def branches(connection: Connection, *, repository: str | None = None) -> list[s
 def series_choices(connection: Connection) -> list[SeriesChoice]:
     """Every series, by benchmark, provider, metric and hardware."""
     query = """
-        SELECT s.digest, repo.name, hw.digest, hw.label, s.protocol, b.name, s.case_id, s.provider, m.name, b.is_control
+        SELECT s.digest, repo.name AS repository, hw.digest AS hardware, hw.label AS hardware_label, s.protocol,
+               b.name AS benchmark, s.case_id, s.provider, m.name AS metric, b.is_control
         FROM series s
         JOIN repositories repo ON repo.id = s.repository_id
         JOIN cases c ON c.id = s.case_id
@@ -59,6 +60,19 @@ def series_choices(connection: Connection) -> list[SeriesChoice]:
         JOIN hardware hw ON hw.id = s.hardware_id
         ORDER BY b.name, s.case_id, s.provider, m.name, hw.label
     """
-    rows = [tuple(row) for row in connection.execute(text(query))]
     cases = {number: case_of(axes) for number, axes in connection.execute(text("SELECT id, axes FROM cases"))}
-    return [SeriesChoice(*row[:6], cases[row[6]], row[7], row[8], row[9]) for row in rows]
+    return [
+        SeriesChoice(
+            digest=row.digest,
+            repository=row.repository,
+            hardware=row.hardware,
+            hardware_label=row.hardware_label,
+            protocol=row.protocol,
+            benchmark=row.benchmark,
+            case=cases[row.case_id],
+            provider=row.provider,
+            metric=row.metric,
+            is_control=row.is_control,
+        )
+        for row in connection.execute(text(query))
+    ]

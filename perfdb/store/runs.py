@@ -95,8 +95,9 @@ def find_run(
     """The run that BASE or HEAD names.
 
     That is ``latest``, ``latest~N``, the prefix of a run's id, that of a SHA or the name of a branch; the latter two
-    mean their newest run. Only complete runs count, but for ids; with ``like``, those of its repository, suite and hardware
-    come first, and ``latest`` means them alone. Raises ``SelectionError`` when none matches, or several ids or SHAs do.
+    mean their newest run. Only complete runs count, but for ids; with ``like``, those of its repository, suite and
+    hardware come first, and ``latest`` means them alone. Raises ``SelectionError`` when none matches, or several ids or
+    SHAs do.
     """
     scope = {
         **EVERYTHING,

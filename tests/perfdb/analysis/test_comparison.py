@@ -72,8 +72,8 @@ def test_a_quiet_history_lowers_the_floor_and_the_smallest_detectable_change() -
 
 def test_the_prior_finds_the_variance_that_history_shows() -> None:
     random = np.random.default_rng(3)
-    points = [point(*(100 * np.exp(random.normal(0, 0.02, 3)))) for _ in range(200)]
-    prior = prior_of(points)
+    runs = [tuple(100 * np.exp(random.normal(0, 0.02, 3))) for _ in range(200)]
+    prior = prior_of(runs)
     assert prior is not None
     assert prior.variance**0.5 == pytest.approx(0.02, rel=0.15)
     assert 4 < prior.df <= MOST_PRIOR_DF
@@ -81,15 +81,15 @@ def test_the_prior_finds_the_variance_that_history_shows() -> None:
 
 def test_a_variance_that_varies_much_is_worth_few_degrees_of_freedom() -> None:
     random = np.random.default_rng(3)
-    points = [point(*(100 * np.exp(random.normal(0, 0.02 * 7 ** random.uniform(-1, 1), 3)))) for _ in range(200)]
-    prior = prior_of(points)
+    runs = [tuple(100 * np.exp(random.normal(0, 0.02 * 7 ** random.uniform(-1, 1), 3))) for _ in range(200)]
+    prior = prior_of(runs)
     assert prior is not None
     assert prior.df < 3
 
 
 def test_fewer_than_five_runs_are_no_prior() -> None:
-    assert prior_of([point(1, 2, 3)] * 4) is None
-    assert prior_of([point(1)] * 40) is None
+    assert prior_of([(1, 2, 3)] * 4) is None
+    assert prior_of([(1,)] * 40) is None
 
 
 def test_false_changes_of_equal_runs_are_rare() -> None:
@@ -129,11 +129,11 @@ def test_a_process_without_a_number_is_left_out(value: float) -> None:
     verdict = compare_points(SERIES, point(100, 101, 99), point(120, value, 121))
     assert verdict.kind is VerdictKind.REGRESSION
     assert compare_points(SERIES, point(100, 101, 99), point(value, value)).reason is Reason.TOO_FEW_PROCESSES
-    assert prior_of([point(value, 100)] * 40) is None
-    assert prior_of([point(99, 100, 101)] * 10 + [point(value, value, 100)]) == prior_of([point(99, 100, 101)] * 10)
+    assert prior_of([(value, 100)] * 40) is None
+    assert prior_of([(99, 100, 101)] * 10 + [(value, value, 100)]) == prior_of([(99, 100, 101)] * 10)
 
 
 def test_equal_variances_are_worth_the_most_degrees_of_freedom() -> None:
-    prior = prior_of([point(99, 100, 101)] * 10)
+    prior = prior_of([(99, 100, 101)] * 10)
     assert prior is not None
     assert prior.df == MOST_PRIOR_DF

@@ -104,7 +104,7 @@ def test_equal_runs_are_called_different_as_rarely_as_the_method_says(fold: int,
     floorless = Series("0" * 32, "r", "b", Case.of(), "eager", "other", LATENCY, "h", "h", floor=0.0)
     significant = 0
     for _ in range(120):
-        past = [processes(random, SIGMA * fold ** random.uniform(-0.5, 0.5)) for _ in range(30)]
+        past = [processes(random, SIGMA * fold ** random.uniform(-0.5, 0.5)).process_values for _ in range(30)]
         prior = prior_of(past) if has_history else None
         for _ in range(25):
             sigma = SIGMA * fold ** random.uniform(-0.5, 0.5)

@@ -12,7 +12,9 @@ from datetime import datetime
 import streamlit as st
 from sqlalchemy import Connection, Engine
 
+from perfdb.detect import compare_runs
 from perfdb.domain.choice import RunChoice, RunFacets, SeriesChoice
+from perfdb.domain.comparison import Comparison
 from perfdb.domain.environment import Environment
 from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary, Series, SeriesHistory
 from perfdb.errors import StoreError
@@ -95,6 +97,13 @@ def run(url: str, text: str) -> RunSummary:
     """One run by id, SHA prefix or ``latest``."""
     with reading(url) as connection:
         return runs.find_run(connection, text)
+
+
+@fresh
+def comparison(url: str, base: str, head: str) -> Comparison:
+    """HEAD against BASE."""
+    with reading(url) as connection:
+        return compare_runs(connection, base, head)
 
 
 @fresh

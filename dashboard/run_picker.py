@@ -1,5 +1,6 @@
 """Run picker: runs as a list offers them."""
 
+from collections.abc import Iterable
 from datetime import tzinfo
 
 from perfdb.domain.choice import RunChoice
@@ -11,6 +12,13 @@ def run_label(run: RunChoice, where: tzinfo) -> str:
     """``1 Mar 2026, 12:00 · smoke · 0123456789 · main · host``."""
     parts = (moment(run.started_at, where), run.suite, run.sha[:10] if run.sha else "unversioned", run.branch)
     return " · ".join(part for part in (*parts, run.hostname) if part)
+
+
+def offered(runs: Iterable[RunChoice], branches: Iterable[str], where: tzinfo) -> dict[str, str]:
+    """What can stand for a run, and how it reads: ``latest``, branches, and the runs by id."""
+    names = {"latest": "latest", "latest~1": "latest~1: the one before"}
+    names |= {branch: f"{branch}: newest run of the branch" for branch in branches}
+    return names | {run.run_id: run_label(run, where) for run in runs}
 
 
 def choice_of(run: RunSummary) -> RunChoice:

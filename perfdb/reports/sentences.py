@@ -17,6 +17,13 @@ REASONS = {
     Reason.CHANGED: "changed",
     Reason.NOT_COMPARABLE: "not comparable",
 }
+#: Marks differ by shape too, so that nobody needs the colours.
+MARKS = {
+    VerdictKind.OK: "✓ ok",
+    VerdictKind.REGRESSION: "▲ regression",
+    VerdictKind.IMPROVEMENT: "▼ improvement",
+    VerdictKind.UNDECIDED: "? undecided",
+}
 OUTCOMES = {
     Outcome.MEASURED: "measured",
     Outcome.WRONG_RESULT: "wrong result",

@@ -12,14 +12,13 @@ from perfdb.domain.metric import LATENCY
 from perfdb.domain.run import RunState
 from perfdb.domain.verdict import Reason, Verdict, VerdictKind
 from perfdb.reports.formatting import interval, percent, quantity
-from perfdb.reports.sentences import OUTCOMES, code_of, delta_of, reason_of
+from perfdb.reports.sentences import MARKS, OUTCOMES, code_of, delta_of, reason_of
 
-#: Marks differ by shape too, so that nobody needs the colours.
-MARKS = {
-    VerdictKind.OK: ("✓ ok", "green"),
-    VerdictKind.REGRESSION: ("▲ regression", "bold red"),
-    VerdictKind.IMPROVEMENT: ("▼ improvement", "bold cyan"),
-    VerdictKind.UNDECIDED: ("? undecided", "yellow"),
+COLOURS = {
+    VerdictKind.OK: "green",
+    VerdictKind.REGRESSION: "bold red",
+    VerdictKind.IMPROVEMENT: "bold cyan",
+    VerdictKind.UNDECIDED: "yellow",
 }
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -137,7 +136,7 @@ def mark_of(verdict: Verdict | None) -> Text:
         return Text("-")
     if verdict.is_suspect:
         return Text("◆ suspect", "bold magenta")
-    return Text(*MARKS[verdict.kind])
+    return Text(MARKS[verdict.kind], COLOURS[verdict.kind])
 
 
 def _verdicts(run: RunSummary) -> str:

@@ -14,7 +14,7 @@ RUNS = 30
 #: Runs that measured a series of this one, and may be part of its baseline.
 EARLIER = """
     WITH this AS (
-        SELECT r.id, r.started_at, co.position FROM runs r LEFT JOIN commits co ON co.id = r.commit_id WHERE r.id = :run_id
+        SELECT r.started_at, co.position FROM runs r LEFT JOIN commits co ON co.id = r.commit_id WHERE r.id = :run_id
     ), shared AS (
         SELECT DISTINCT m.run_id FROM measurements m WHERE m.series_id = ANY(:series)
     )

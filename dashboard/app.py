@@ -10,7 +10,7 @@ if sys.path[0] != str(HERE.parent):
 
 import streamlit as st  # noqa: E402 (the path comes first)
 
-from dashboard.views import overview, run, series  # noqa: E402
+from dashboard.views import machines, overview, run, series  # noqa: E402
 
 LOGO = str(HERE / "logo.svg")
 
@@ -21,6 +21,7 @@ st.navigation(
         st.Page(overview.show, title="Overview", default=True),
         st.Page(series.show, title="Series", url_path="series"),
         st.Page(run.show, title="Runs", url_path="run"),
+        st.Page(machines.show, title="Machines", url_path="machines"),
     ],
     position="top",
 ).run()

@@ -47,7 +47,7 @@ def samples_figure(series: Series, samples: Sequence[Sequence[float]], look: Loo
     """The samples of one run in the order they were taken, a line a process."""
     unit = fitting_unit(series, (value for taken in samples for value in taken))
     figure = go.Figure([_line_of_process(i, taken, unit, look) for i, taken in enumerate(samples)])
-    figure.update_layout(**_layout(look, height=280))
+    figure.update_layout(**layout(look, height=280))
     figure.update_xaxes(title="sample, in the order taken", showgrid=False, zeroline=False)
     figure.update_yaxes(title=_value_title(series, unit), gridcolor=look.palette.grid, zeroline=False)
     return figure
@@ -66,7 +66,7 @@ def _line_of_process(index: int, taken: Sequence[float], unit: Scale, look: Look
 
 
 def _dressed(figure: go.Figure, drawn: Plot, look: Look) -> go.Figure:
-    figure.update_layout(**_layout(look, height=460), hovermode="closest")
+    figure.update_layout(**layout(look, height=460), hovermode="closest")
     figure.update_yaxes(title=_value_title(drawn.series, drawn.unit), gridcolor=look.palette.grid, zeroline=False)
     figure.update_xaxes(showgrid=False, zeroline=False, **_x_axis(drawn, look))
     if drawn.software:
@@ -95,7 +95,8 @@ def _value_title(series: Series, unit: Scale) -> str:
     return f"{name} ({unit.unit})" if unit.unit else name
 
 
-def _layout(look: Look, height: int) -> dict[str, object]:
+def layout(look: Look, height: int) -> dict[str, object]:
+    """What every chart has in common."""
     return {
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 36, "b": 8},

@@ -86,16 +86,17 @@ class MachineRecord:
 class ControlResult:
     """A judged result of a control.
 
-    ``before`` is the Environment of the result before it on the machine, None for the first; ``is_repeated`` says that
-    the result before or after it is flagged too.
+    ``before`` is the Environment of the result before it on the machine, None for the first; ``follows`` and
+    ``is_followed`` say that the result before and the one after it are flagged too.
     """
 
     run_id: str
     started_at: datetime
     verdict: Verdict
     environment: str
-    before: str | None
-    is_repeated: bool
+    before: str | None = None
+    follows: bool = False
+    is_followed: bool = False
 
     @property
     def is_flagged(self) -> bool:
@@ -106,7 +107,7 @@ class ControlResult:
     @property
     def is_move(self) -> bool:
         """A change that was decided, or a suspect that is not alone: single ones come by chance (docs/method.md)."""
-        return self.is_flagged and (not self.verdict.is_suspect or self.is_repeated)
+        return self.is_flagged and (not self.verdict.is_suspect or self.follows or self.is_followed)
 
     @property
     def is_new_software(self) -> bool:
@@ -132,3 +133,11 @@ class Control:
     def largest(self) -> ControlResult | None:
         """The largest of its moves; where it has none, of its suspects."""
         return max(self.moves or self.flagged, key=lambda result: abs(result.verdict.delta or 0.0), default=None)
+
+    @property
+    def onset(self) -> ControlResult | None:
+        """Where the largest began: the first of the flagged results in a row that it is one of."""
+        if self.largest is None:
+            return None
+        upto = self.flagged[: self.flagged.index(self.largest) + 1]
+        return next(result for result in reversed(upto) if not result.follows)

@@ -5,7 +5,7 @@ controls, which are few, from the index of their own histories.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -39,7 +39,7 @@ CONTROL_WINDOW = timedelta(days=90)
 FEWEST_RESULTS, MOST_RESULTS, CONTROL_RESULTS = 20, 100, 10_000
 
 #: From the verdicts in force ``v`` of ``chosen`` runs. Accuracy has no part in a machine's noise.
-NOISE = f"""
+NOISE = """
     count(*) FILTER (WHERE v.missing = 0) AS series, count(*) FILTER (WHERE v.missing > 0) AS silent,
     percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY v.baseline_noise) FILTER (WHERE v.missing = 0) AS noises,
     percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY v.smallest_detectable)
@@ -136,14 +136,9 @@ def noise_trend(connection: Connection, key: str) -> list[NoisePoint]:
     return [NoisePoint(str(row["run_id"]), row["started_at"], row["hardware"], _noise(row)) for row in rows]
 
 
-def controls(connection: Connection, record: MachineRecord) -> list[Control]:
-    """Frozen code that a machine measured in the 90 days before its newest run, by benchmark and case."""
-    bounds = {
-        "key": record.machine.key,
-        "newest": record.newest,
-        "since": record.newest - CONTROL_WINDOW,
-    }
-    results = _control_results(connection, bounds)
+def controls(connection: Connection, key: str, newest: datetime) -> list[Control]:
+    """Frozen code that a machine measured in the 90 days before ``newest``, its newest run, by benchmark and case."""
+    results = _control_results(connection, {"key": key, "newest": newest, "since": newest - CONTROL_WINDOW})
     query = f"""
         SELECT s.id, {SERIES} FROM {SERIES_TABLES} WHERE s.id = ANY(:ids)
         ORDER BY b.name, c.axes::text, s.provider, m.name, s.digest
@@ -170,15 +165,16 @@ def _control_results(connection: Connection, bounds: Mapping[str, Any]) -> dict[
                 SELECT m.run_id, m.started_at, mine.environment FROM measurements m JOIN mine ON mine.id = m.run_id
                 WHERE m.series_id = frozen.id AND m.started_at BETWEEN :since AND :newest
                 ORDER BY m.started_at DESC
-                LIMIT greatest({FEWEST_RESULTS}, least({MOST_RESULTS}, {CONTROL_RESULTS} / (SELECT count(*) FROM frozen)))
+                LIMIT greatest({FEWEST_RESULTS},
+                               least({MOST_RESULTS}, {CONTROL_RESULTS} / (SELECT count(*) FROM frozen)))
             ) x CROSS JOIN LATERAL (
                 SELECT * FROM verdicts f WHERE f.run_id = x.run_id AND f.series_id = frozen.id
                 ORDER BY f.id DESC LIMIT 1
             ) v
         ), told AS (
             SELECT *, lag(environment) OVER line AS before, count(*) OVER (PARTITION BY series_id) AS results,
-                   coalesce(lag(is_flagged) OVER line, false) OR coalesce(lead(is_flagged) OVER line, false)
-                       AS is_repeated,
+                   coalesce(lag(is_flagged) OVER line, false) AS follows,
+                   coalesce(lead(is_flagged) OVER line, false) AS is_followed,
                    lead(run_id) OVER line IS NULL AS is_newest
             FROM judged WINDOW line AS (PARTITION BY series_id ORDER BY started_at, run_id)
         )
@@ -266,7 +262,8 @@ def _control_result(row: RowMapping) -> ControlResult:
         verdict=judged_verdict_of(row),
         environment=row["environment"],
         before=row["before"],
-        is_repeated=row["is_repeated"],
+        follows=row["follows"],
+        is_followed=row["is_followed"],
     )
 
 

@@ -1,6 +1,6 @@
 """Machine charts: the noise of a machine over time, with the moments at which its software changed. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -38,20 +38,16 @@ def predecessor(spans: Sequence[EnvironmentSpan], span: EnvironmentSpan) -> Envi
     return next((other for other in older if other.repository == span.repository), None)
 
 
-def noise_figure(
-    trend: Sequence[NoisePoint], software: Sequence[SoftwareMark], labels: Mapping[str, str], look: Look
-) -> go.Figure:
+def noise_figure(trend: Sequence[NoisePoint], software: Sequence[SoftwareMark], look: Look) -> go.Figure:
     """Median and 90th percentile of the noise, and the smallest detectable change; a dash each Hardware.
 
-    ``labels`` names Hardware by digest. Runs in which no baseline spoke are left out.
+    Runs in which no baseline spoke are left out.
     """
     spoken = [point for point in trend if point.noise.median is not None]
-    kinds = list(dict.fromkeys(point.hardware for point in reversed(spoken)))
     figure = go.Figure()
-    for index, hardware in enumerate(kinds):
+    for hardware, dash in dashes(trend).items():
         points = [point for point in spoken if point.hardware == hardware]
-        suffix = f", {labels.get(hardware, hardware)}" if len(kinds) > 1 else ""
-        figure.add_traces(_lines(points, suffix, DASHES[index % len(DASHES)], look))
+        figure.add_traces(_lines(points, dash, look, is_first=not figure.data))
     _mark_software(figure, _within(software, spoken), look)
     figure.update_layout(**layout(look, height=340), hovermode="closest")
     figure.update_yaxes(title="of the value", ticksuffix=" %", rangemode="tozero", gridcolor=look.palette.grid)
@@ -60,12 +56,18 @@ def noise_figure(
     return figure
 
 
+def dashes(trend: Sequence[NoisePoint]) -> dict[str, str]:
+    """How the lines of each Hardware that spoke are drawn, the one in use last first."""
+    spoken = [point.hardware for point in reversed(trend) if point.noise.median is not None]
+    return {hardware: DASHES[index % len(DASHES)] for index, hardware in enumerate(dict.fromkeys(spoken))}
+
+
 def _successions(spans: Sequence[EnvironmentSpan]) -> list[tuple[EnvironmentSpan, EnvironmentSpan]]:
     pairs = [(predecessor(spans, span), span) for span in spans]
     return [(before, span) for before, span in pairs if before is not None]
 
 
-def _lines(points: Sequence[NoisePoint], suffix: str, dash: str, look: Look) -> list[go.Scatter]:
+def _lines(points: Sequence[NoisePoint], dash: str, look: Look, *, is_first: bool) -> list[go.Scatter]:
     colours = look.palette
     wanted = (
         ("median noise", "circle", colours.line, [point.noise.median for point in points]),
@@ -81,7 +83,9 @@ def _lines(points: Sequence[NoisePoint], suffix: str, dash: str, look: Look) -> 
             marker={"symbol": symbol, "size": 5, "color": colour},
             customdata=[_hover(point, look) for point in points],
             hovertemplate="%{customdata}<extra></extra>",
-            name=title + suffix,
+            name=title,
+            legendgroup=title,
+            showlegend=is_first,
         )
         for title, symbol, colour, values in wanted
     ]
@@ -94,7 +98,8 @@ def _hover(point: NoisePoint, look: Look) -> str:
         (
             f"<b>noise {percent(noise.median, signed=False)}</b>  ({high})",
             f"smallest detectable {percent(noise.detectable, signed=False)}",
-            f"of {counted(noise.series, 'series', 'series')} · {moment(point.started_at, look.zone)}",
+            f"of {counted(noise.series, 'series', 'series')} on hardware {point.hardware[:6]}",
+            f"measured {moment(point.started_at, look.zone)}",
         )
     )
 

@@ -19,10 +19,11 @@ from perfdb.reports.formatting import NOTHING, counted, day, exact, percent
 DRAWN = 50
 #: Changed facts told of one change of software; the others are counted.
 FACTS_TOLD = 6
+#: How the words of facts' names are written.
+ACRONYMS = {word: word.upper() for word in ("cpu", "cuda", "ecc", "gpu", "mig", "mps", "vbios")}
+UNITS = {"gib": "GiB", "mhz": "MHz", "w": "W"}
 CONTROLS = (
     Column("Control"),
-    Column("Provider", is_extra=True),
-    Column("Metric", is_extra=True),
     Column("Last verdict"),
     Column("Change", is_number=True, is_extra=True),
     Column("Suspects", is_number=True),
@@ -59,7 +60,8 @@ def control_table(controls: Sequence[Control], known: Mapping[str, Environment],
     """What the controls say, those that moved first; ``known`` holds the software at the onset of each move."""
     first = moved(controls)
     rest = [control for control in controls if not control.moves]
-    rows = [_control_row(control, known, look) for control in [*first, *rest][:DRAWN]]
+    several = len({control.series.hardware for control in controls}) > 1
+    rows = [_control_row(control, known, look, several=several) for control in [*first, *rest][:DRAWN]]
     said = block(controls_sentence(controls, look.zone), "lead" if first else "muted lead")
     return joined([said, table(CONTROLS, rows, "Controls"), cut(len(controls), "control", "are not drawn")])
 
@@ -76,13 +78,13 @@ def cut(total: int, noun: str, state: str) -> Html:
     return block(f"{counted(hidden, f'more {noun}')} {state}.", "muted lead") if hidden > 0 else Html("")
 
 
-def _control_row(control: Control, known: Mapping[str, Environment], look: Look) -> list[str]:
+def _control_row(control: Control, known: Mapping[str, Environment], look: Look, *, several: bool) -> list[str]:
     series, newest = control.series, control.newest
+    hardware = f" · {series.hardware_label} {series.hardware[:SHORT]}" if several else ""
+    what = f"{series.provider} · {series.metric.name.replace('_', ' ')}{hardware}"
     said = verdict_words(newest.verdict, series)
     return [
-        link(series.label, "series", series=series.digest),
-        series.provider,
-        series.metric.name.replace("_", " "),
+        joined([link(series.label, "series", series=series.digest), span(what, "subject")]),
         joined([span(pill(newest.verdict), "", said), span(day(newest.started_at, look.zone), "subject")]),
         percent(newest.verdict.delta),
         f"{len(control.flagged)} of {control.results}",
@@ -106,7 +108,7 @@ def _largest(control: Control, known: Mapping[str, Environment], look: Look) -> 
 
 def hardware_table(spans: Sequence[HardwareSpan], look: Look) -> Html:
     """The facts of the hardware in use last, and what it was before."""
-    facts = {_plain(fact): _fact(value) for fact, value in spans[0].hardware.facts}
+    facts = {plain(fact): _fact(value) for fact, value in spans[0].hardware.facts}
     unit = {"GPU unit": _unit(spans[0].gpu)} if spans[0].gpu else {}
     told = definitions(facts | unit) if facts else block("Nothing is recorded.", "muted")
     if len(spans) < 2:
@@ -135,7 +137,7 @@ def _hardware_changes(here: HardwareSpan, before: HardwareSpan | None) -> Html:
     if before is None:
         return span("the first recorded", "muted")
     changes = before.hardware.changes_to(here.hardware)
-    told = [f"{_plain(fact)} {_fact(old)} → {_fact(new)}" for fact, (old, new) in changes.items()]
+    told = [f"{plain(fact)} {_fact(old)} → {_fact(new)}" for fact, (old, new) in changes.items()]
     if before.gpu != here.gpu:
         told.append(f"GPU unit {_unit(before.gpu)} → {_unit(here.gpu)}")
     return _listed(told)
@@ -147,8 +149,11 @@ def _unit(gpu: GpuUnit | None) -> str:
     return f"{gpu.name}, {gpu.uuid_digest[:SHORT]}" + (f", VBIOS {gpu.vbios}" if gpu.vbios else "")
 
 
-def _plain(fact: str) -> str:
-    return fact.replace("_", " ")
+def plain(fact: str) -> str:
+    """The name of a fact as people write it: ``power limit (W)`` for ``power_limit_w``."""
+    *words, last = fact.split("_")
+    spelled = [ACRONYMS.get(word, word) for word in words]
+    return " ".join([*spelled, f"({UNITS[last]})" if words and last in UNITS else ACRONYMS.get(last, last)])
 
 
 def _fact(value: Fact) -> str:
@@ -162,7 +167,7 @@ def software_table(spans: Sequence[EnvironmentSpan], look: Look) -> Html:
     several = len({span.repository for span in spans}) > 1
     columns = SOFTWARE if several else SOFTWARE[1:]
     rows = [_software_row(span, spans, look)[0 if several else 1 :] for span in spans[:DRAWN]]
-    facts = {fact: value or "none" for fact, value in spans[0].environment.facts}
+    facts = {fact: value or "none" for fact, value in spans[0].environment.facts}  # the one in use last comes first
     told = definitions(facts) if facts else block("Nothing is recorded.", "muted")
     drawn = table(columns, rows, "Software over time")
     return joined([drawn, cut(len(spans), "change", "are older"), block("In use last:", "muted lead"), told])

@@ -1,6 +1,6 @@
 """Machines: who measures, on what hardware and software, how noisily, and whether frozen code moved there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -44,13 +44,18 @@ def show() -> None:
         return
     current = _current(records)
     look = frame.look()
-    frame.write(title(_headline(records)), _fleet(records, current, look))
+    frame.write(title(_headline(records)), block(_lead(records, look), "muted lead"), _fleet(records, current, look))
     _pick(records, current)
     _draw(url, current, look, name(current, records))
 
 
 def _headline(records: Sequence[MachineRecord]) -> str:
     return f"{counted(len(records), 'machine')} {'has' if len(records) == 1 else 'have'} measured"
+
+
+def _lead(records: Sequence[MachineRecord], look: Look) -> str:
+    runs = counted(sum(record.runs for record in records), "run")
+    return f"{runs} · newest {moment(records[0].newest, look.zone)}"
 
 
 def _current(records: Sequence[MachineRecord]) -> MachineRecord:
@@ -143,10 +148,17 @@ def _draw_noise(
     if not spoken:
         frame.write(empty("No baseline speaks yet", f"Each series needs {FEWEST_RESULTS} results. Measure again."))
         return
-    labels = {span.digest: f"{span.label} {span.digest[:SHORT]}" for span in hardware}
-    figure = machine_charts.noise_figure(trend, machine_charts.software_marks(software), labels, look)
+    figure = machine_charts.noise_figure(trend, machine_charts.software_marks(software), look)
     st.plotly_chart(figure, config=charts.CONFIG, key="noise", alt="the noise of this machine over time")
-    frame.write(block(f"{counted(spoken, 'run')} drawn, evenly spread over those that were judged.", "muted"))
+    drawn = f"{counted(spoken, 'run')} drawn, evenly spread over those that were judged."
+    frame.write(block(f"{drawn} {_dash_words(machine_charts.dashes(trend), hardware)}", "muted"))
+
+
+def _dash_words(dashes: Mapping[str, str], hardware: Sequence[HardwareSpan]) -> str:
+    """Which lines belong to which hardware, where there are several."""
+    labels = {span.digest: f"{span.label} {span.digest[:SHORT]}" for span in hardware}
+    words = [f"{dash}: {labels.get(digest, digest)}" for digest, dash in dashes.items()]
+    return f"Lines: {'; '.join(words)}." if len(words) > 1 else ""
 
 
 def _controls(url: str, controls: Sequence[Control], look: Look) -> Html:

@@ -94,7 +94,7 @@ def hardware_spans(connection: Connection, key: str) -> list[HardwareSpan]:
 
 
 def environment_spans(connection: Connection, key: str, *, limit: int = 200) -> list[EnvironmentSpan]:
-    """The software that a machine ran, repository by repository as each brings its own, newest first."""
+    """The software that a machine ran, repository by repository as each brings its own, the last used first."""
     query = """
         SELECT t.*, repo.name AS repository, env.digest, env.facts
         FROM (
@@ -105,11 +105,11 @@ def environment_spans(connection: Connection, key: str, *, limit: int = 200) -> 
                        - row_number() OVER (PARTITION BY repository_id, environment_id ORDER BY started_at, id) AS stay
                 FROM runs WHERE machine_id = (SELECT id FROM machines WHERE key = :key)
             ) stays
-            GROUP BY repository_id, environment_id, stay ORDER BY min(started_at) DESC LIMIT :limit
+            GROUP BY repository_id, environment_id, stay ORDER BY max(started_at) DESC LIMIT :limit
         ) t
         JOIN repositories repo ON repo.id = t.repository_id
         JOIN environments env ON env.id = t.environment_id
-        ORDER BY t.first DESC, repo.name
+        ORDER BY t.last DESC, repo.name
     """
     return [_environment_span(row) for row in _rows(connection, query, key=key, limit=limit)]
 

@@ -19,8 +19,9 @@ from perfdb.store.rows import case_of, commit_of
 #: A case counts once, by its worst outcome over processes; only MEASURED in every process is measured.
 SUMMARY = """
     SELECT r.id, repo.name AS repository, su.name AS suite, r.state, r.code_state, r.branch, r.started_at,
-           r.finished_at, ma.hostname, hw.digest AS hardware, hw.label AS hardware_label, env.digest AS environment,
-           co.sha, co.parents, co.position, co.committed_at, co.subject, o.outcomes, v.verdicts, v.suspects
+           r.finished_at, ma.hostname, ma.key AS machine, hw.digest AS hardware, hw.label AS hardware_label,
+           env.digest AS environment, co.sha, co.parents, co.position, co.committed_at, co.subject,
+           o.outcomes, v.verdicts, v.suspects
     FROM runs r
     JOIN repositories repo ON repo.id = r.repository_id
     JOIN suites su ON su.id = r.suite_id
@@ -197,6 +198,7 @@ def _summary(row: RowMapping) -> RunSummary:
         outcomes={Outcome(name): many for name, many in _counts(row["outcomes"]).items()},
         verdicts={VerdictKind(name): many for name, many in _counts(row["verdicts"]).items()},
         suspects=int(row["suspects"] or 0),
+        machine=row["machine"],
     )
 
 

@@ -59,7 +59,8 @@ def noise_cells(noise: MachineNoise | None) -> list[str]:
 def control_table(controls: Sequence[Control], known: Mapping[str, Environment], look: Look) -> Html:
     """What the controls say, those that moved first; ``known`` holds the software at the onset of each move."""
     first = moved(controls)
-    rest = [control for control in controls if not control.moves]
+    still = [control for control in controls if not control.moves]
+    rest = sorted(still, key=lambda control: control.newest.started_at, reverse=True)
     several = len({control.series.hardware for control in controls}) > 1
     rows = [_control_row(control, known, look, several=several) for control in [*first, *rest][:DRAWN]]
     said = block(controls_sentence(controls, look.zone), "lead" if first else "muted lead")
@@ -84,7 +85,7 @@ def _control_row(control: Control, known: Mapping[str, Environment], look: Look,
     what = f"{series.provider} · {series.metric.name.replace('_', ' ')}{hardware}"
     said = verdict_words(newest.verdict, series)
     return [
-        joined([link(series.label, "series", series=series.digest), span(what, "subject")]),
+        joined([link(series.label, "series", series=series.digest), span(what, "stack muted")]),
         joined([span(pill(newest.verdict), "", said), span(day(newest.started_at, look.zone), "subject")]),
         percent(newest.verdict.delta),
         f"{len(control.flagged)} of {control.results}",

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from perfdb.domain.case import Case, Outcome
 from perfdb.domain.hardware import GpuUnit, Hardware, Machine
+from perfdb.domain.machine_record import MachineNoise
 from perfdb.domain.metric import RELATIVE_ERROR
 from perfdb.domain.run import CaseResult, Reading, Run
 from perfdb.domain.verdict import Baseline, Reason, Verdict, VerdictKind
@@ -96,7 +97,7 @@ def test_noise_is_the_median_and_the_90th_percentile_over_series(connection: Con
     assert newest.detectable_high == pytest.approx(0.96)
 
 
-def noise_of(connection: Connection) -> hosts.MachineNoise:
+def noise_of(connection: Connection) -> MachineNoise:
     (record,) = machines(connection)
     assert record.noise is not None
     return record.noise

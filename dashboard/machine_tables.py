@@ -100,7 +100,7 @@ def _largest(control: Control, known: Mapping[str, Environment], look: Look) -> 
     delta = largest.verdict.delta or 0.0
     size = f"{percent(abs(delta), signed=False)} {direction(delta, control.series)}"
     kind = verdict_mark(largest.verdict)
-    when = link(day(onset.started_at, look.zone), "run", run=onset.run_id)
+    when = link(span(day(onset.started_at, look.zone), "nowrap"), "run", run=onset.run_id)
     if not control.moves:
         return joined([span(f"{size}, a single suspect on ", "muted"), when])
     moving = span(f"{GLYPHS[kind]} {size}", f"nowrap {kind.value}")

@@ -10,7 +10,7 @@ if sys.path[0] != str(HERE.parent):
 
 import streamlit as st  # noqa: E402 (the path comes first)
 
-from dashboard.views import compare, overview, run, series  # noqa: E402
+from dashboard.views import compare, machines, overview, run, series  # noqa: E402
 
 LOGO = str(HERE / "logo.svg")
 
@@ -22,6 +22,7 @@ st.navigation(
         st.Page(series.show, title="Series", url_path="series"),
         st.Page(run.show, title="Runs", url_path="run"),
         st.Page(compare.show, title="Compare", url_path="compare"),
+        st.Page(machines.show, title="Machines", url_path="machines"),
     ],
     position="top",
 ).run()

@@ -17,8 +17,10 @@ from perfdb.domain.choice import RunChoice, RunFacets, SeriesChoice
 from perfdb.domain.comparison import Comparison
 from perfdb.domain.environment import Environment
 from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary, Series, SeriesHistory
+from perfdb.domain.machine_record import Control, EnvironmentSpan, HardwareSpan, MachineRecord, NoisePoint
 from perfdb.errors import StoreError
 from perfdb.store import choices, history, outcomes, retention, runs
+from perfdb.store import machines as hosts
 from perfdb.store.engine import address, explained, open_engine
 from perfdb.store.migrations import check_migrated
 from perfdb.store.runs import StoreCounts
@@ -174,3 +176,38 @@ def environments(url: str, digests: tuple[str, ...]) -> dict[str, Environment]:
     """Software facts by digest."""
     with reading(url) as connection:
         return history.environments(connection, digests)
+
+
+@fresh
+def machines(url: str) -> list[MachineRecord]:
+    """Every machine that measured, the last one first."""
+    with reading(url) as connection:
+        return hosts.machines(connection)
+
+
+@fresh
+def hardware_spans(url: str, key: str) -> list[HardwareSpan]:
+    """What hardware a machine measured on, the one in use last first."""
+    with reading(url) as connection:
+        return hosts.hardware_spans(connection, key)
+
+
+@fresh
+def environment_spans(url: str, key: str) -> list[EnvironmentSpan]:
+    """What software a machine ran, newest first."""
+    with reading(url) as connection:
+        return hosts.environment_spans(connection, key)
+
+
+@fresh
+def noise_trend(url: str, key: str) -> list[NoisePoint]:
+    """How noisy a machine was over time."""
+    with reading(url) as connection:
+        return hosts.noise_trend(connection, key)
+
+
+@fresh
+def controls(url: str, key: str, newest: datetime) -> list[Control]:
+    """What frozen code did on a machine before its newest run."""
+    with reading(url) as connection:
+        return hosts.controls(connection, key, newest)

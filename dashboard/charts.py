@@ -47,7 +47,7 @@ def samples_figure(series: Series, samples: Sequence[Sequence[float]], look: Loo
     """The samples of one run in the order they were taken, a line a process."""
     unit = fitting_unit(series, (value for taken in samples for value in taken))
     figure = go.Figure([_line_of_process(i, taken, unit, look) for i, taken in enumerate(samples)])
-    figure.updatelayout(**layout(look, height=280))
+    figure.update_layout(**layout(look, height=280))
     figure.update_xaxes(title="sample, in the order taken", showgrid=False, zeroline=False)
     figure.update_yaxes(title=value_title(series, unit), gridcolor=look.palette.grid, zeroline=False)
     return figure
@@ -66,11 +66,11 @@ def _line_of_process(index: int, taken: Sequence[float], unit: Scale, look: Look
 
 
 def _dressed(figure: go.Figure, drawn: Plot, look: Look) -> go.Figure:
-    figure.updatelayout(**layout(look, height=460), hovermode="closest")
+    figure.update_layout(**layout(look, height=460), hovermode="closest")
     figure.update_yaxes(title=value_title(drawn.series, drawn.unit), gridcolor=look.palette.grid, zeroline=False)
     figure.update_xaxes(showgrid=False, zeroline=False, **_x_axis(drawn, look))
     if drawn.software:
-        figure.updatelayout(yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True})
+        figure.update_layout(yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True})
         for place, _ in drawn.software:
             figure.add_vline(x=place, line={"color": look.palette.environment, "width": 1, "dash": "dot"})
     return figure

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from dashboard.markup import Html, joined, span
 from dashboard.summary import FAILURES
-from dashboard.timeline import Mark, mark
+from dashboard.timeline import Mark, verdict_mark
 from perfdb.domain.case import Outcome
 from perfdb.domain.commit import CodeState
 from perfdb.domain.history import Point, RunSummary
-from perfdb.domain.verdict import VerdictKind
+from perfdb.domain.verdict import Verdict, VerdictKind
 from perfdb.reports.sentences import OUTCOMES
 
 GLYPHS = {Mark.SUSPECT: "◆", Mark.WORSE: "▲", Mark.BETTER: "▼", Mark.PLAIN: ""}
@@ -55,9 +55,13 @@ def verdict_cell(verdicts: Mapping[VerdictKind, int]) -> Html:
 
 def verdict_pill(point: Point) -> Html:
     """The verdict in force on one point."""
-    verdict = point.verdict
+    return pill(point.verdict)
+
+
+def pill(verdict: Verdict | None) -> Html:
+    """A verdict in a word."""
     if verdict is None:
         return span("not judged", "muted")
-    kind = mark(point)
+    kind = verdict_mark(verdict)
     word = "suspect" if kind is Mark.SUSPECT else verdict.kind.value
     return span(f"{GLYPHS[kind]} {word}".strip(), f"pill {kind.value}")

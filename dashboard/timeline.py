@@ -15,7 +15,7 @@ from perfdb.analysis.change_points import change_points
 from perfdb.analysis.noise import logs
 from perfdb.domain.environment import Environment
 from perfdb.domain.history import Point
-from perfdb.domain.verdict import VerdictKind
+from perfdb.domain.verdict import Verdict, VerdictKind
 
 #: Points drawn before the server thins a line: more cost a browser more than they show.
 DRAWN = 1500
@@ -62,8 +62,12 @@ class LevelChange:
 
 
 def mark(point: Point) -> Mark:
+    """What a point is drawn as, by the verdict in force on it."""
+    return verdict_mark(point.verdict)
+
+
+def verdict_mark(verdict: Verdict | None) -> Mark:
     """A suspect is one until it is decided; a decided change says which way."""
-    verdict = point.verdict
     if verdict is None:
         return Mark.PLAIN
     if verdict.kind is VerdictKind.REGRESSION:

@@ -126,12 +126,16 @@ def _tiles(comparison: Comparison) -> Html:
     return tiles(
         [
             ("Compared", f"{len(comparison.deltas):,}", "series of both runs"),
-            ("Worse", span(str(count(VerdictKind.REGRESSION)), "worse"), "regressions"),
-            ("Better", span(str(count(VerdictKind.IMPROVEMENT)), "better"), "improvements"),
+            ("Worse", _tally(count(VerdictKind.REGRESSION), "worse"), "regressions"),
+            ("Better", _tally(count(VerdictKind.IMPROVEMENT), "better"), "improvements"),
             ("Undecided", str(count(VerdictKind.UNDECIDED)), "need more evidence"),
             ("In one run alone", f"{only:,}", "listed below" if only else "nothing is missing"),
         ]
     )
+
+
+def _tally(number: int, style: str) -> Html:
+    return span(f"{number:,}", style if number else "")
 
 
 def _table(comparison: Comparison) -> None:
@@ -176,8 +180,8 @@ def _row(comparison: Comparison, delta: Delta) -> list[str]:
     runs = {"base": comparison.base.run_id, "head": comparison.head.run_id}
     return [
         joined([link(series.label, "series", series=series.digest), control], " "),
-        series.provider,
-        series.metric.name.replace("_", " "),
+        span(series.provider, "nowrap"),
+        span(series.metric.name.replace("_", " "), "nowrap"),
         quantity(delta.base.mean, unit),
         quantity(delta.head.mean, unit),
         percent(verdict.delta),

@@ -113,7 +113,9 @@ def _draw(url: str, run: RunSummary, look: Look) -> None:
     )
     environment = cached.environments(url, (run.environment,)).get(run.environment)
     facts = {name: value or "none" for name, value in environment.facts} if environment else {}
-    frame.write(heading("Hardware"), definitions({"name": run.hardware_label, "identity": run.hardware}))
+    machine = link(run.hostname, "machines", machine=run.machine)
+    hardware = {"machine": machine, "name": run.hardware_label, "identity": run.hardware}
+    frame.write(heading("Hardware"), definitions(hardware))
     frame.write(
         heading("Software", run.environment), definitions(facts) if facts else block("Nothing is recorded.", "muted")
     )

@@ -45,6 +45,12 @@ class Hardware:
         """Hash of the facts, 16 hexadecimal digits."""
         return hashlib.sha256(json.dumps(self.facts).encode()).hexdigest()[:16]
 
+    def changes_to(self, other: "Hardware") -> dict[str, tuple[Fact, Fact]]:
+        """Facts that differ, by name, as (this, other)."""
+        mine, theirs = dict(self.facts), dict(other.facts)
+        names = sorted(mine.keys() | theirs.keys())
+        return {n: (mine.get(n), theirs.get(n)) for n in names if mine.get(n) != theirs.get(n)}
+
     @property
     def label(self) -> str:
         """The name a person knows it by."""

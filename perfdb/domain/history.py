@@ -104,7 +104,10 @@ class CaseOutcome:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run at a glance. ``outcomes`` counts cases (their worst outcome over processes), ``verdicts`` measurements."""
+    """A run at a glance. ``outcomes`` counts cases (their worst outcome over processes), ``verdicts`` measurements.
+
+    ``machine`` is the key of the machine.
+    """
 
     run_id: str
     repository: str
@@ -122,3 +125,4 @@ class RunSummary:
     outcomes: Mapping[Outcome, int]
     verdicts: Mapping[VerdictKind, int]
     suspects: int = 0
+    machine: str = ""

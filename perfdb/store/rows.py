@@ -66,8 +66,11 @@ def commit_of(row: RowMapping) -> Commit | None:
 
 def verdict_of(row: RowMapping) -> Verdict | None:
     """The verdict in force from the columns of ``verdicts``; None where the measurement was not judged."""
-    if row["kind"] is None:
-        return None
+    return None if row["kind"] is None else judged_verdict_of(row)
+
+
+def judged_verdict_of(row: RowMapping) -> Verdict:
+    """The verdict in force where the query takes judged measurements only."""
     baseline = None
     if row["baseline_count"] is not None:
         baseline = Baseline(row["baseline_level"], row["baseline_noise"], row["baseline_count"])

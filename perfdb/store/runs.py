@@ -22,7 +22,8 @@ SUMMARY = """
     SELECT r.*, o.outcomes, v.verdicts, v.suspects
     FROM (
         SELECT r.id, repo.name AS repository, su.name AS suite, r.state, r.code_state, r.branch, r.started_at,
-               r.finished_at, ma.hostname, hw.digest AS hardware, hw.label AS hardware_label, env.digest AS environment,
+               r.finished_at, ma.key AS machine, ma.hostname, hw.digest AS hardware, hw.label AS hardware_label,
+               env.digest AS environment,
                co.sha, co.parents, co.position, co.committed_at, co.subject
         FROM runs r
         JOIN repositories repo ON repo.id = r.repository_id
@@ -207,6 +208,7 @@ def _summary(row: RowMapping) -> RunSummary:
         outcomes={Outcome(name): many for name, many in _counts(row["outcomes"]).items()},
         verdicts={VerdictKind(name): many for name, many in _counts(row["verdicts"]).items()},
         suspects=int(row["suspects"] or 0),
+        machine=row["machine"],
     )
 
 

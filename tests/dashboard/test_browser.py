@@ -159,8 +159,22 @@ def test_a_filter_of_the_overview_survives_a_reload(page: Page, address: str) ->
 @pytest.mark.parametrize("width", [1440, 480])
 def test_no_page_is_wider_than_its_window(page: Page, address: str, digest: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    for path in ("", f"series?series={digest}", "run"):
+    for path in ("", f"series?series={digest}", "run", "machines"):
         page.goto(f"{address}/{path}")
         expect(page.locator("h1")).to_be_visible()
         wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
         assert wide <= width
+
+
+def test_the_machines_page_says_when_the_software_changed_and_leads_to_a_run(
+    page: Page, address: str, digest: str, complaints: list[str]
+) -> None:
+    page.goto(f"{address}/machines")
+    expect(page.locator("h1")).to_have_text("1 machine has measured")
+    expect(page.get_by_text("torch 2.13.0 → 2.14.0")).to_be_visible()
+    expect(page.get_by_text("unchanged since 3 Jan 2026")).to_be_visible()
+    page.wait_for_url("**/machines?machine=key")
+    page.goto(f"{address}/run")
+    page.get_by_role("link", name="host", exact=True).click()
+    page.wait_for_url("**/machines?machine=key")
+    assert [text for text in complaints if text != HABIT] == []

@@ -1,6 +1,7 @@
 """Every page as a person meets it: empty, full, with a broken address, without a database."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,14 +14,18 @@ from dashboard import cached
 from perfdb.demo import load_demo
 from perfdb.domain.case import Outcome
 from perfdb.domain.commit import CodeState
+from perfdb.domain.environment import Environment
+from perfdb.domain.hardware import GpuUnit, Hardware, Machine
 from perfdb.domain.run import Run
 from perfdb.domain.verdict import Baseline, Reason, Verdict, VerdictKind
 from perfdb.store import history, retention
 from perfdb.store.ingest import ingest_run
-from perfdb.store.verdicts import save_verdicts
+from perfdb.store.verdicts import mark_judged, save_verdicts
 
 APP = Path(cached.__file__).with_name("app.py")
-PAGES = ("overview", "series", "run")
+PAGES = ("overview", "series", "run", "machines")
+#: What an address calls the thing that a page shows.
+NAMED = {"series": "series", "run": "run", "machines": "machine"}
 Show = Callable[..., AppTest]
 Make = Callable[..., Run]
 
@@ -174,15 +179,75 @@ def test_without_an_address_a_series_is_shown_and_named(show: Show, story: Engin
     assert show("series", database_url).query_params["series"] == only_series(story)
 
 
-@pytest.mark.parametrize("page", ["series", "run"])
+@pytest.mark.parametrize("page", NAMED)
 @pytest.mark.parametrize("wanted", ["ffffffffffffffff", "x", "';--", "<script>alert(1)</script>", "%00", "no\x00thing"])
 def test_an_unknown_id_is_one_sentence_with_the_next_action(
     show: Show, story: Engine, database_url: str, page: str, wanted: str
 ) -> None:
-    drawn = show(page, database_url, **{page: wanted})
+    drawn = show(page, database_url, **{NAMED[page]: wanted})
     assert not drawn.exception
     assert "This page cannot be shown" in written(drawn)
     assert "<script" not in written(drawn)
+
+
+def test_a_machine_shows_its_software_over_time_and_that_no_baseline_speaks(
+    show: Show, story: Engine, database_url: str
+) -> None:
+    drawn = show("machines", database_url)
+    text = written(drawn)
+    assert drawn.query_params["machine"] == "key"
+    assert "1 machine has measured" in text
+    assert "torch 2.13.0 → 2.14.0" in text
+    assert "the first recorded" in text
+    assert "No control was judged here in 90 days" in text
+    assert not drawn.selectbox  # there is nothing to choose
+
+
+def test_picking_another_machine_moves_the_address(
+    show: Show, story: Engine, make_run: Make, database_url: str
+) -> None:
+    run = make_run(position=22)
+    gpu = GpuUnit("f00d" * 4, "GPU", None)
+    moved = replace(run.header, machine=Machine("another", "host", gpu), environment=Environment(()))
+    with story.begin() as connection:
+        ingest_run(connection, replace(run, header=replace(moved, hardware=Hardware(()))))
+    drawn = show("machines", database_url)
+    assert "2 machines have measured" in written(drawn)
+    assert "host · GPU f00df0" in written(drawn)
+    assert written(drawn).count("Nothing is recorded.") == 2
+    assert "No baseline speaks yet" in written(drawn)
+    drawn.selectbox[0].set_value("key").run()
+    assert drawn.query_params["machine"] == "key"
+    assert not drawn.exception
+
+
+def test_a_control_that_moved_is_said_before_everything_else(
+    show: Show, engine: Engine, make_run: Make, database_url: str
+) -> None:
+    base = Baseline(100.0, 0.01, 20)
+    quiet = Verdict(VerdictKind.OK, Reason.WITHIN_NOISE, smallest_detectable=0.05, baseline=base)
+    suspect = replace(quiet, kind=VerdictKind.UNDECIDED, reason=Reason.SUSPECT, is_suspect=True, delta=0.07)
+    with engine.begin() as connection:
+        for position in range(1, 7):
+            run = make_run(position=position, torch="2.13.0" if position < 5 else "2.14.0")
+            run = replace(run, results=tuple(replace(result, is_control=True) for result in run.results))
+            ingest_run(connection, run)
+            (series,) = history.catalogue(connection)
+            save_verdicts(connection, run.header.run_id, {series.digest: suspect if position > 4 else quiet})
+            mark_judged(connection, run.header.run_id)
+    drawn = show("machines", database_url, machine="host")
+    text = written(drawn)
+    assert "1 of 1 control moved, the last time from 1 Jan 2026 on." in text
+    assert "suspect the machine or its software before the code" in text
+    assert "7.0 % slower" in text
+    assert "with torch 2.13.0 → 2.14.0" in text
+    assert "2 of 6" in text
+    assert f"series?series={series.digest}" in text
+    assert len(drawn.get("plotly_chart")) == 1
+
+
+def test_a_run_leads_to_its_machine(show: Show, story: Engine, database_url: str) -> None:
+    assert "machines?machine=key" in written(show("run", database_url))
 
 
 def test_a_lost_database_is_one_sentence(show: Show, story: Engine, database_url: str) -> None:
@@ -221,3 +286,6 @@ def test_every_series_and_the_other_pages_of_the_demo_are_drawn(show: Show, engi
         assert len(drawn.get("plotly_chart")) == 1
     assert " suspect" in written(show("overview", database_url, runs="200"))
     assert "Measurements" in written(show("run", database_url, run="latest"))
+    machine = show("machines", database_url)
+    assert "No control moved in 360 judged results." in written(machine)
+    assert len(machine.get("plotly_chart")) == 1

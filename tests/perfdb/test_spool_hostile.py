@@ -65,7 +65,7 @@ quickly = settings(
     derandomize=True,
     deadline=None,
     database=None,
-    max_examples=400,
+    max_examples=250,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 

@@ -203,7 +203,7 @@ def _contradiction(result: CaseResult, metrics: dict[tuple[str, str], Metric]) -
     for reading in result.readings:
         metric = reading.metric
         known = metrics.setdefault((result.benchmark, metric.name), metric)
-        if known != metric:
+        if known is not metric and known != metric:  # the decoder makes equal ones once
             said, before = (f"{m.unit!r:.40} ({m.better} is better)" for m in (metric, known))
             return _printable(f"says {metric.name!r:.60} in {said}, a line before it in {before}")
     return ""

@@ -4,7 +4,6 @@ It runs where runs are collected and stored, never in a measuring process, so it
 what an encoder wrote raises ``ValueError``, or ``NewerVersionError`` where a newer perfdb wrote it.
 """
 
-import sys
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, Any
@@ -23,20 +22,30 @@ from perfdb.record import RECORD_VERSION, Record
 
 #: Two of them fit an index entry of PostgreSQL, 2,704 bytes, in any script.
 LONGEST_NAME = 200
-#: The store keeps a process in 16 bits and a sample in 32.
+#: What a runner writes has 300 characters and a place. A block of results holds 2,000 of them.
+LONGEST_TEXT = 10_000
+#: A block's cases are one JSON value, of which PostgreSQL takes 256 MB.
+MOST_AXES = 64
+MOST_METRICS = 1000
+MOST_SAMPLES = 100_000
+MOST_FORMER_NAMES = 100
+#: The store keeps a process in 16 bits.
 LARGEST_COUNT = 2**15 - 1
-LARGEST_SAMPLE = 3.4e38
-#: Bounds refuse infinity and NaN, which objects, unlike lines, may hold.
-LARGEST_NUMBER = sys.float_info.max
+#: The store keeps a sample in 32 bits, and sums and squares of such numbers stay finite in 64. Bounds refuse infinity
+#: and NaN too, which objects, unlike lines, may hold.
+LARGEST_NUMBER = 3.4e38
 FIRST_YEAR, LAST_YEAR = 1970, 9000
 
 Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
+Words = Annotated[str, Meta(max_length=LONGEST_TEXT)]
 Sha = Annotated[str, Meta(pattern=r"\A([0-9a-f]{40}|[0-9a-f]{64})\Z")]
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
 Number = Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
-Sample = Annotated[float, Meta(ge=-LARGEST_SAMPLE, le=LARGEST_SAMPLE)]
-Axis = bool | Whole | Number | str
+Version = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
+Axis = bool | Whole | Number | Name
+Axes = Annotated[dict[Name, Axis], Meta(max_length=MOST_AXES)]
+Fact = bool | Whole | Number | Words | None
 
 
 class NewerVersionError(Exception):
@@ -95,14 +104,14 @@ class _Header(Struct, tag_field="kind", tag="run"):
     started_at: str
     code: _Code
     machine: _Machine
-    hardware: dict[str, Axis | None]
-    environment: dict[str, str | None]
+    hardware: dict[Name, Fact]
+    environment: dict[Name, Words | None]
     protocol: _Protocol
     processes: Count
     seed: Whole
     perfdb: str
     commits: tuple[_Commit, ...]
-    v: int = RECORD_VERSION
+    v: Version = RECORD_VERSION
 
     def value(self) -> RunHeader:
         return RunHeader(
@@ -111,9 +120,10 @@ class _Header(Struct, tag_field="kind", tag="run"):
             started_at=decode_time(self.started_at),
             code=self.code.value(),
             machine=self.machine.value(),
-            hardware=Hardware.of(**{_text(k): _fact(v) for k, v in self.hardware.items()}),
-            environment=Environment.of(
-                **{_text(k): None if v is None else _text(v) for k, v in self.environment.items()}
+            # not by ``of``: a fact may be called like a parameter
+            hardware=Hardware(tuple(sorted((_text(k), _fact(v)) for k, v in self.hardware.items()))),
+            environment=Environment(
+                tuple(sorted((_text(k), None if v is None else _text(v)) for k, v in self.environment.items()))
             ),
             protocol=Protocol(_text(self.protocol.name), self.protocol.version),
             processes=self.processes,
@@ -137,29 +147,32 @@ class _Metric(Struct):
 class _Reading(Struct):
     metric: _Metric
     value: Number
-    samples: tuple[Sample, ...]
+    samples: Annotated[tuple[Number, ...], Meta(max_length=MOST_SAMPLES)]
 
 
 class _Result(Struct, tag_field="kind", tag="result"):
     benchmark: Name
-    case: dict[str, Axis]
+    case: Axes
     provider: Name
     process: Count
     outcome: Outcome
     ended_at: str
-    detail: str
-    readings: tuple[_Reading, ...]
+    detail: Words
+    readings: Annotated[tuple[_Reading, ...], Meta(max_length=MOST_METRICS)]
     cost: _Cost | None
-    module: str
+    module: Words
     floor: Number | None
     is_control: bool
     first_call_s: Number | None
-    formerly: tuple[Name, ...] = ()  # files of before benchmarks could be renamed lack it
-    v: int = RECORD_VERSION
+    # files of before benchmarks could be renamed lack it
+    formerly: Annotated[tuple[Name, ...], Meta(max_length=MOST_FORMER_NAMES)] = ()
+    v: Version = RECORD_VERSION
 
     def value(self) -> CaseResult:
         if (self.outcome is Outcome.MEASURED) != bool(self.readings):
             raise ValueError(f"says outcome {self.outcome} with {len(self.readings)} readings")
+        if len(self.readings) > 1:
+            _refuse_twins(self.readings)
         return CaseResult(
             _text(self.benchmark),
             Case.of({_text(k): _axis(v) for k, v in self.case.items()}),
@@ -180,14 +193,14 @@ class _Result(Struct, tag_field="kind", tag="result"):
 
 class _End(Struct, tag_field="kind", tag="end"):
     finished_at: str
-    v: int = RECORD_VERSION
+    v: Version = RECORD_VERSION
 
     def value(self) -> datetime:
         return decode_time(self.finished_at)
 
 
 class _Version(Struct):
-    v: int
+    v: Version
 
 
 _LINE = msgspec.json.Decoder(_Header | _Result | _End)
@@ -255,6 +268,13 @@ def _run_id(text: str) -> str:
         return str(UUID(text))
     except ValueError as error:
         raise ValueError(f"says a run id that is no UUID: {text!r:.60}") from error
+
+
+def _refuse_twins(readings: tuple[_Reading, ...]) -> None:
+    """One metric has one value in one process."""
+    names = {reading.metric.name for reading in readings}
+    if len(names) < len(readings):
+        raise ValueError(f"says {len(readings)} readings of {len(names)} metrics")
 
 
 def _metric(metric: _Metric) -> Metric:

@@ -1,7 +1,7 @@
 """Detect: what happens when a run arrives, from its spool file to its verdicts, in one transaction."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from perfdb.domain.comparison import Comparison, Delta
 from perfdb.domain.history import Point, RunMeasurement, SeriesHistory
 from perfdb.domain.run import RunSource, RunState
 from perfdb.domain.verdict import Verdict, VerdictKind
-from perfdb.errors import PerfdbError, SelectionError, SpoolError
+from perfdb.errors import PerfdbError, RefusedRunError, SelectionError, SpoolError
 from perfdb.spool import SUFFIX, Rejection, SpoolReader
 from perfdb.store.history import environments, histories_of_run, run_measurements
 from perfdb.store.ingest import IngestReport, ingest_run
@@ -41,9 +41,18 @@ class FileReport:
 def ingest_file(engine: Engine, path: Path) -> FileReport:
     """Store and judge one spool file in one transaction. Raises ``SpoolError`` when the file is refused."""
     reader = SpoolReader(path)
-    with engine.begin() as connection:
+    with _named(path), engine.begin() as connection:
         report = receive(connection, reader)
     return FileReport(path, report, reader.rejections)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Put the file's name before a refusal by the store, which knows the run alone."""
+    try:
+        yield
+    except RefusedRunError as refusal:
+        raise RefusedRunError(f"{path}: {refusal}") from refusal
 
 
 def ingest_files(engine: Engine, paths: Iterable[Path]) -> list[FileReport]:

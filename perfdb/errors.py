@@ -3,6 +3,7 @@
 ```
 PerfdbError
 ├── SpoolError          a spool file that cannot be read or written
+│   └── RefusedRunError a run that can be read, and that the store cannot hold
 ├── StoreError          the database: unreachable, too old, too new, not migrated
 │   └── EmbeddedError   the embedded server: no binaries, no port, no folder
 ├── RepositoryError     the code under test: no git, unknown revision, module outside of it
@@ -24,6 +25,10 @@ class PerfdbError(Exception):
 
 class SpoolError(PerfdbError):
     """A spool file that cannot be read or written."""
+
+
+class RefusedRunError(SpoolError):
+    """The store cannot hold what a run says; whoever knows the run's file puts its name before the message."""
 
 
 class StoreError(PerfdbError):

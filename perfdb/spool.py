@@ -17,6 +17,7 @@ from typing import BinaryIO, Self
 import msgspec
 
 from perfdb.decoder import NewerVersionError, decode_line
+from perfdb.domain.metric import Metric
 from perfdb.domain.run import CaseResult, Run, RunHeader
 from perfdb.errors import SpoolError
 from perfdb.record import RECORD_VERSION, Record, encode_header, encode_result, encode_time
@@ -24,6 +25,8 @@ from perfdb.record import RECORD_VERSION, Record, encode_header, encode_result, 
 SUFFIX = ".jsonl"
 #: A longer line is no result of ours (a case with 10,000 samples takes 0.2 MB).
 MAX_LINE_BYTES = 16 * 2**20
+#: A line of commas would grow thirtyfold when decoded; a line of ours holds far fewer values.
+MOST_VALUES = 2**18
 #: More broken lines than this are no damage but another kind of file.
 MAX_REJECTIONS = 10_000
 LONGEST_REASON = 180
@@ -112,9 +115,13 @@ class SpoolReader:
     def results(self) -> Iterator[CaseResult]:
         """The results in the order they were taken; every look at them reads the file anew."""
         self.finished_at, self._rejections, is_first = None, [], True
+        metrics: dict[tuple[str, str], Metric] = {}
         for number, record in self._records():
             if isinstance(record, CaseResult) and not is_first:
-                yield record
+                if contradiction := _contradiction(record, metrics):
+                    self._reject(number, contradiction)
+                else:
+                    yield record
             elif isinstance(record, datetime) and not is_first:
                 self.finished_at = record
             elif isinstance(record, RunHeader) and is_first:
@@ -140,7 +147,7 @@ class SpoolReader:
             with _open(self.path) as file:
                 for number, line in enumerate(_lines(file), start=1):
                     try:
-                        record = decode_line(line)
+                        record = _decoded(line)
                     except NewerVersionError as newer:
                         raise self._too_new(number, newer) from newer
                     except (ValueError, RecursionError) as error:
@@ -185,6 +192,23 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
             yield line
 
 
+def _decoded(line: bytes) -> RunHeader | CaseResult | datetime:
+    if len(line) > MOST_VALUES and line.count(b",") > MOST_VALUES:
+        raise ValueError(f"holds more than {MOST_VALUES:,} values")
+    return decode_line(line)
+
+
+def _contradiction(result: CaseResult, metrics: dict[tuple[str, str], Metric]) -> str:
+    """What ``result`` says against the ``metrics`` of its benchmark so far: one series has one unit."""
+    for reading in result.readings:
+        metric = reading.metric
+        known = metrics.setdefault((result.benchmark, metric.name), metric)
+        if known is not metric and known != metric:  # the decoder makes equal ones once
+            said, before = (f"{m.unit!r:.40} ({m.better} is better)" for m in (metric, known))
+            return _printable(f"says {metric.name!r:.60} in {said}, a line before it in {before}")
+    return ""
+
+
 def _reason(line: bytes, error: Exception) -> str:
     """Why a line was rejected: short, and free of what a hostile file could write to a terminal."""
     if not line.strip():
@@ -195,7 +219,7 @@ def _reason(line: bytes, error: Exception) -> str:
         return "is nested too deeply"
     said, _, where = f"{error}".rpartition(" - at ") if " - at " in f"{error}" else (f"{error}", "", "")
     if isinstance(error, msgspec.ValidationError):
-        said = f"does not fit at {where.strip('`$.') or 'its start'}: {said[0].lower()}{said[1:].replace('`', '')}"
+        said = f"does not fit at {where.strip('`$.') or 'its start'}: {said[0].lower()}{said[1:]}".replace("`", "")
     elif isinstance(error, msgspec.DecodeError):
         said = f"is not JSON: {said.removeprefix('JSON is malformed: ').lower()}"
     return _printable(said)

@@ -47,7 +47,12 @@ def lines_of(reports: "list[FileReport]") -> list[str]:
     for report in reports:
         lines.append(report.refusal or _fate(report))
         lines += [f"{report.path} line {each.line} {each.reason}; the line was left out" for each in report.rejections]
-    return lines
+    return [_printable(line) for line in lines]
+
+
+def _printable(line: str) -> str:
+    """A file's name may hold what moves a cursor, or bytes that are no text."""
+    return "".join(c if c.isprintable() else "?" for c in line)
 
 
 def _fate(report: "FileReport") -> str:

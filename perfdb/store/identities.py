@@ -20,8 +20,8 @@ from perfdb.store import schema
 
 Row = Mapping[str, Any]
 CaseKey = tuple[int, str]
-#: About a megabyte of JSON.
-ROWS_A_STATEMENT = 5000
+#: Half a megabyte of JSON; 200 MB, of the 256 that PostgreSQL takes, where every name is as long as may be.
+ROWS_A_STATEMENT = 2000
 
 
 def repository_id(connection: Connection, name: str) -> int:

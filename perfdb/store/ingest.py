@@ -11,6 +11,7 @@ from perfdb.domain.run import RunHeader, RunSource, RunState, state_of
 from perfdb.store import identities, schema
 from perfdb.store.intake import Intake, RunIds
 from perfdb.store.partitions import ensure_month
+from perfdb.store.refusals import refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,14 @@ def ingest_run(connection: Connection, run: RunSource) -> IngestReport:
     """Store a run, or complete one that was INCOMPLETE; a copy with less than the store has changes nothing.
 
     The lock on the repository comes first: two ingests of one repository go one after the other, so they see each
-    other's runs when they judge, and cannot collide. Raises ``SpoolError`` when a file cannot be read to its end.
+    other's runs when they judge, and cannot collide. Raises ``SpoolError`` when a file cannot be read to its end, and
+    ``RefusedRunError`` when the store cannot hold what it says.
     """
+    with refused(run.header.run_id):
+        return _ingest(connection, run)
+
+
+def _ingest(connection: Connection, run: RunSource) -> IngestReport:
     head = run.header
     lock_repository(connection, head.code.repository)
     stored = _stored(connection, head.run_id)

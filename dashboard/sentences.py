@@ -1,13 +1,14 @@
 """Sentences: what a verdict, a run or the whole page says in plain words."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from perfdb.domain.case import Outcome
-from perfdb.domain.history import Series
+from perfdb.domain.commit import CodeState
+from perfdb.domain.history import Absence, Point, Series
 from perfdb.domain.metric import Better
 from perfdb.domain.verdict import Verdict, VerdictKind
-from perfdb.reports.formatting import counted, interval, percent
+from perfdb.reports.formatting import counted, day, interval, percent
 from perfdb.reports.sentences import OUTCOMES, REASONS
 
 
@@ -31,6 +32,29 @@ def verdict_words(verdict: Verdict, series: Series) -> str:
     if verdict.kind in (VerdictKind.REGRESSION, VerdictKind.IMPROVEMENT):
         return f"{verdict.kind.value}: {size or 'size unknown'}"
     return f"{verdict.kind.value}: {REASONS[verdict.reason]}"
+
+
+def never_baseline(point: Point) -> str:
+    """Why a point forms no baseline; nothing where it may."""
+    if point.may_be_baseline:
+        return ""
+    if point.commit is None:
+        return "code without a repository"
+    if point.code_state is not CodeState.COMMITTED:
+        return "uncommitted changes"
+    if not point.is_complete:
+        return "an incomplete run"
+    if point.commit.position is None:
+        return "no place on its branch: a shallow clone"
+    return "another line of commits: a branch, or this one before it was rewritten"
+
+
+def unmeasured_note(since: Absence | None, newest: datetime, where: tzinfo) -> str:
+    """That a series is no longer measured; nothing while it is."""
+    if since is None or not since.is_news:
+        return ""
+    runs = f"{counted(since.runs, 'run')} of its suite came after"
+    return f"Not measured since {day(newest, where)}: {runs}. Its benchmark or case may be gone, renamed or failing."
 
 
 def detectable(verdict: Verdict | None) -> str:

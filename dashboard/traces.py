@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.basedatatypes import BaseTraceType
 
 from dashboard.palette import Palette
-from dashboard.sentences import direction, verdict_words
+from dashboard.sentences import direction, never_baseline, verdict_words
 from dashboard.timeline import DRAWN, Axis, EnvironmentChange, LevelChange, Mark, mark, positions, thinned
 from perfdb.analysis.judge import RULE
 from perfdb.domain.history import Point, Series
@@ -212,9 +212,9 @@ def _level_words(drawn: Plot, index: int, change: LevelChange, look: Look) -> st
 
 def _commit_lines(point: Point, where: tzinfo) -> list[str]:
     if point.commit is None:
-        return ["code without a repository, never a baseline"]
+        return [f"never a baseline: {never_baseline(point)}"]
     subject = point.commit.subject
-    state = "" if point.may_be_baseline else f" · {point.code_state.value}, never a baseline"
+    state = "" if point.may_be_baseline else f" · never a baseline: {never_baseline(point)}"
     short = subject if len(subject) <= 64 else subject[:63] + "…"
     return [f"{point.commit.short} · {day(point.commit.committed_at, where)}{state}", short]
 

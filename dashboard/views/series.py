@@ -33,7 +33,7 @@ def show() -> None:
     current = _current(url, catalogue)
     _pick(catalogue, picker.choice_of(current))
     history = cached.series_history(url, current.digest, None)
-    frame.write(_title(current))
+    frame.write(_title(current, cached.former_names(url, current.digest)))
     if not history.points:
         frame.write(empty("This series has no result yet", "Run its suite again.", "perfdb run smoke"))
         return
@@ -65,16 +65,20 @@ def _move(catalogue: Sequence[SeriesChoice], current: SeriesChoice, field: str) 
     st.query_params.pop("samples", None)
 
 
-def _title(series: Series) -> Html:
+def _title(series: Series, former: Sequence[str]) -> Html:
     place = f"{series.provider} · {series.protocol} · {series.hardware_label} · {series.repository}"
     control = " · a control: frozen code that no commit should move" if series.is_control else ""
-    return joined([title(series.label), block(place + control, "muted lead")])
+    renamed = f" · formerly {sentences.listed(former)}" if former else ""
+    return joined([title(series.label), block(place + renamed + control, "muted lead")])
 
 
 def _draw(url: str, history: SeriesHistory) -> None:
     look, points = _controls(history.points)
     speaks = sentences.detectable(_newest(history.points).verdict)
-    frame.write(_tiles(history.series, history.points), block(speaks, "muted lead"))
+    last = max(point.started_at for point in history.points)
+    gone = sentences.unmeasured_note(cached.absence(url, history.series.digest), last, look.zone)
+    notes = joined([block(gone, "banner lead") if gone else "", block(speaks, "muted lead")])
+    frame.write(_tiles(history.series, history.points), notes)
     digests = tuple(sorted({point.environment for point in points}))
     software = environment_changes(points, cached.environments(url, digests))
     story = Story(history.series, points, software, level_changes(history.points))

@@ -11,6 +11,9 @@ from perfdb.domain.metric import Metric
 from perfdb.domain.run import RunState
 from perfdb.domain.verdict import Verdict, VerdictKind
 
+#: A series that some runs leave out comes back in the next one or two.
+LONG_ABSENCE = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Series:
@@ -74,6 +77,19 @@ class SeriesHistory:
 
     series: Series
     points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Runs of its suite on its hardware since the newest result of a series, and those between its last two results."""
+
+    runs: int
+    usual: int
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it stays away three times as long as it did before."""
+        return self.runs >= LONG_ABSENCE * max(self.usual, 1)
 
 
 @dataclass(frozen=True, slots=True)

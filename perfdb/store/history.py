@@ -10,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, text
 
 from perfdb.domain.commit import Line
 from perfdb.domain.environment import Environment
-from perfdb.domain.history import Point, RunMeasurement, Series, SeriesHistory
+from perfdb.domain.history import Absence, Point, RunMeasurement, Series, SeriesHistory
 from perfdb.domain.metric import LATENCY
 from perfdb.errors import SelectionError
 from perfdb.store.lineage import line_to, main_line
@@ -102,6 +102,29 @@ def former_names(connection: Connection, digest: str) -> list[str]:
         WHERE s.digest = :digest ORDER BY n.id
     """
     return [row["name"] for row in _rows(connection, query, digest=digest)]
+
+
+def absence(connection: Connection, digest: str) -> Absence | None:
+    """How many complete runs came after the newest result of a series; None where it has no result."""
+    query = """
+        WITH last AS (
+            SELECT r.suite_id, r.started_at, row_number() OVER (ORDER BY r.started_at DESC) AS place
+            FROM measurements m JOIN runs r ON r.id = m.run_id
+            WHERE m.series_id = (SELECT id FROM series WHERE digest = :digest)
+            ORDER BY r.started_at DESC LIMIT 2
+        )
+        SELECT count(*) FILTER (WHERE r.started_at > newest.started_at) AS runs,
+               count(*) FILTER (WHERE r.started_at > before.started_at AND r.started_at <= newest.started_at) AS usual
+        FROM series s
+        JOIN last newest ON newest.place = 1
+        LEFT JOIN last before ON before.place = 2
+        LEFT JOIN runs r ON r.repository_id = s.repository_id AND r.hardware_id = s.hardware_id
+            AND r.suite_id = newest.suite_id AND r.state = 'complete'
+            AND r.started_at > coalesce(before.started_at, newest.started_at)
+        WHERE s.digest = :digest GROUP BY s.id
+    """
+    found = _rows(connection, query, digest=digest)
+    return Absence(found[0]["runs"], found[0]["usual"]) if found else None
 
 
 def _candidates(connection: Connection, wanted: str) -> list[Series]:

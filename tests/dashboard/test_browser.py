@@ -159,7 +159,7 @@ def test_a_filter_of_the_overview_survives_a_reload(page: Page, address: str) ->
 @pytest.mark.parametrize("width", [1440, 480])
 def test_no_page_is_wider_than_its_window(page: Page, address: str, digest: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    for path in ("", f"series?series={digest}", "run", "machines"):
+    for path in ("", f"series?series={digest}", "run", "machines", "compare"):
         page.goto(f"{address}/{path}")
         expect(page.locator("h1")).to_be_visible()
         wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")

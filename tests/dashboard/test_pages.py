@@ -116,6 +116,39 @@ def test_what_the_filters_hide_is_not_counted(show: Show, story: Engine, make_ru
     assert "Nothing changed and nothing failed in the latest run." in written(drawn)
 
 
+def test_a_renamed_series_that_is_no_longer_measured_says_both(
+    show: Show, engine: Engine, make_run: Make, database_url: str
+) -> None:
+    named = make_run(position=2, benchmark="matmul")
+    named = replace(named, results=tuple(replace(result, formerly=("gemm",)) for result in named.results))
+    others = [make_run(position=position, benchmark="another") for position in (3, 4, 5)]
+    with engine.begin() as connection:
+        for run in (make_run(position=1, benchmark="gemm"), named, *others):
+            ingest_run(connection, run)
+        digest = history.find_series(connection, "matmul").digest
+    text = written(show("series", database_url, series=digest))
+    assert "formerly gemm" in text
+    assert "Not measured since 1 Jan 2026: 3 runs of its suite came after." in text
+
+
+def test_results_of_another_branch_are_hollow_and_say_why(
+    show: Show, engine: Engine, make_run: Make, database_url: str
+) -> None:
+    """Two commits at the same place, of which only one is on the main line."""
+    main, other = make_run(1.0, position=2), make_run(9.0, position=2, number=8)
+    code = other.header.code
+    assert code.commit is not None
+    fork = replace(code.commit, sha="b" * 40)
+    header = replace(other.header, code=replace(code, commit=fork, branch="feature"), commits=(fork,))
+    with engine.begin() as connection:
+        for run in (make_run(2.0, position=1), replace(other, header=header), main):
+            ingest_run(connection, run)
+    page = show("series", database_url, series=only_series(engine))
+    assert "1 never a baseline" in written(page)
+    codes = list(page.dataframe[0].value["code"])
+    assert codes.count("another line of commits: a branch, or this one before it was rewritten") == 1
+
+
 def test_a_series_address_reproduces_the_page(show: Show, story: Engine, database_url: str) -> None:
     digest = only_series(story)
     drawn = show("series", database_url, series=digest, along="time", last="100", processes="true")

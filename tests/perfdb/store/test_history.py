@@ -6,10 +6,12 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection
 
+from perfdb.domain.history import Absence
 from perfdb.domain.run import Run
 from perfdb.domain.verdict import Reason, Verdict, VerdictKind
 from perfdb.errors import SelectionError
 from perfdb.store.history import (
+    absence,
     catalogue,
     environments,
     find_series,
@@ -113,3 +115,31 @@ def test_environments_are_found_by_their_digests(connection: Connection, make_ru
         ingest_run(connection, run)
     found = environments(connection, [old.header.environment.digest, new.header.environment.digest, "unknown"])
     assert found == {run.header.environment.digest: run.header.environment for run in (old, new)}
+
+
+def test_a_series_that_its_suite_leaves_out_is_missed(connection: Connection, make_run: Maker) -> None:
+    for position in (1, 2):
+        ingest_run(connection, make_run(position=position))
+    (series,) = catalogue(connection)
+    assert absence(connection, series.digest) == Absence(runs=0, usual=1)
+    for position in (3, 4, 5):
+        ingest_run(connection, make_run(position=position, benchmark="another"))
+    gone = absence(connection, series.digest)
+    assert gone == Absence(runs=3, usual=1)
+    assert gone is not None
+    assert gone.is_news
+    assert absence(connection, "f00") is None
+
+
+def test_a_series_measured_in_every_fourth_run_is_not_missed_after_four(
+    connection: Connection, make_run: Maker
+) -> None:
+    for position in range(1, 10):
+        ingest_run(connection, make_run(position=position, benchmark="matmul" if position % 4 == 1 else "another"))
+    (series,) = (s for s in catalogue(connection) if s.benchmark == "matmul")
+    for position in range(10, 14):
+        ingest_run(connection, make_run(position=position, benchmark="another"))
+    missed = absence(connection, series.digest)
+    assert missed == Absence(runs=4, usual=4)
+    assert missed is not None
+    assert not missed.is_news

@@ -6,21 +6,17 @@ goal is missed.
 """
 
 import argparse
-import json
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import ingest, pages, scale
-from benchmarks.figure import Figure, machine_facts, markdown
+from benchmarks.figure import Figure, keep, machine_facts, markdown
 from perfdb.store.embedded import EmbeddedServer
 
-RESULTS = Path(__file__).with_name("results")
 BENCHMARKS: dict[str, Callable[[str], Iterator[Figure]]] = {
     "ingest": ingest.measure,
     "scale": scale.measure,
@@ -43,7 +39,7 @@ def main() -> int:
             found = list(BENCHMARKS[name](url))
             figures += found
             if asked.keep:
-                keep(name, found)
+                keep(name, found, f"python -m benchmarks {name}")
     sys.stdout.write(markdown(figures, machine_facts()) + "\n")
     return 1 if any(figure.is_met is False for figure in figures) else 0
 
@@ -58,18 +54,6 @@ def working_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="perfdb-benchmark-") as folder:
         Path(folder).chmod(0o711)
         yield Path(folder)
-
-
-def keep(name: str, figures: list[Figure]) -> None:
-    """Write the figures beside those of other days."""
-    now = datetime.now(UTC)
-    kept = {
-        "command": f"python -m benchmarks {name}",
-        "date": f"{now:%Y-%m-%d}",
-        "machine": machine_facts(),
-        "figures": [asdict(figure) for figure in figures],
-    }
-    (RESULTS / f"{now:%Y-%m-%d}-{name}.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

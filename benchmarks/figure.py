@@ -1,11 +1,15 @@
 """Figure: one thing measured, and the table of them."""
 
+import json
 import os
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+
+RESULTS = Path(__file__).with_name("results")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,18 @@ def markdown(figures: Iterable[Figure], facts: Mapping[str, str]) -> str:
         ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
         lines.append(f"| {figure.name} | {figure.value:.3g} {figure.unit} | {ratio} | {figure.goal} | {met} |")
     return "\n".join([*lines, "", "; ".join(f"{name} {value}" for name, value in facts.items())])
+
+
+def keep(name: str, figures: Iterable[Figure], command: str) -> None:
+    """Write the figures beside those of other days."""
+    now = datetime.now(UTC)
+    kept = {
+        "command": command,
+        "date": f"{now:%Y-%m-%d}",
+        "machine": machine_facts(),
+        "figures": [asdict(figure) for figure in figures],
+    }
+    (RESULTS / f"{now:%Y-%m-%d}-{name}.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 
 def machine_facts() -> dict[str, str]:

@@ -8,6 +8,7 @@ import errno
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -58,13 +59,26 @@ class SpoolWriter:
 
     def __init__(self, folder: Path, header: RunHeader) -> None:
         self.path = folder / f"{header.run_id}{SUFFIX}"
+        unfinished = self.path.with_suffix(".new")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("xb", buffering=0)
+            if self.path.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+            self._file = unfinished.open("xb", buffering=0)
+            self._begin(unfinished, header)
         except OSError as error:
             raise _unwritable(self.path, error) from error
-        self._append(encode_header(header))
-        _sync_folder(folder)
+
+    def _begin(self, unfinished: Path, header: RunHeader) -> None:
+        """Name the file once its run line is in it: one without can neither be stored nor completed."""
+        try:
+            self._append(encode_header(header))
+            unfinished.rename(self.path)
+        except (OSError, SpoolError):
+            self._file.close()
+            unfinished.unlink(missing_ok=True)
+            raise
+        _sync_folder(self.path.parent)
 
     def add(self, result: CaseResult) -> None:
         """Append one result."""
@@ -85,10 +99,21 @@ class SpoolWriter:
     def _append(self, record: Record) -> None:
         line = json.dumps({"v": RECORD_VERSION, **record}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         try:
-            self._file.write(line)
+            self._write(line)
             os.fsync(self._file.fileno())
         except OSError as error:
             raise _unwritable(self.path, error) from error
+
+    def _write(self, line: bytes) -> None:
+        """All of it or nothing: a disk that fills up takes part of a line and raises at the next one only."""
+        before, rest = self._file.seek(0, os.SEEK_END), memoryview(line)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(before)
+            raise
 
 
 def read_spool(path: Path) -> SpoolFile:

@@ -38,8 +38,13 @@ class Binaries:
     major: int
     source: str
 
-    def run(self, program: str, *arguments: str, account: Account | None) -> subprocess.CompletedProcess[str]:
-        """Run one of the programs to its end, in a session of its own so that Ctrl-C does not reach it."""
+    def run(
+        self, program: str, *arguments: str, account: Account | None, kept_open: tuple[int, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        """Run one of the programs to its end, in a session of its own so that Ctrl-C does not reach it.
+
+        It inherits the descriptors ``kept_open``, and with them the locks that we hold.
+        """
         return subprocess.run(
             [str(self.folder / program), *arguments],
             stdin=subprocess.DEVNULL,
@@ -50,6 +55,7 @@ class Binaries:
             cwd="/",
             env={key: value for key, value in os.environ.items() if not key.startswith("PG")} | {"LC_ALL": "C"},
             start_new_session=True,
+            pass_fds=kept_open,
             user=account.uid if account else None,
             group=account.gid if account else None,
             extra_groups=[] if account else None,

@@ -1,5 +1,6 @@
 """Engine: connections to a PostgreSQL of a supported version, and one sentence when there is none."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,8 @@ from perfdb.errors import StoreError
 
 OLDEST_SUPPORTED = 15
 DRIVER = "postgresql+psycopg"
+#: Without a handler psycopg warns on standard error of what follows from a lost connection, beside our one sentence.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 def open_engine(url: str) -> Engine:

@@ -61,4 +61,6 @@ def _fate(report: "FileReport") -> str:
         return f"{report.path}: not read"
     if not done.is_changed:
         return f"run {done.run_id[:8]} ({done.state}) was stored before"
-    return f"run {done.run_id[:8]} ({done.state}) stored: {done.measurements} measurements of {done.outcomes} results"
+    twice = f"; {done.repeated} said twice were left out" if done.repeated else ""
+    stored = f"{done.measurements} measurements of {done.outcomes} results"
+    return f"run {done.run_id[:8]} ({done.state}) stored: {stored}{twice}"

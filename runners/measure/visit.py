@@ -81,9 +81,16 @@ class Visitor:
 
 
 def launch_of(benchmark: Benchmark, case: Case) -> Launch:
-    """Set the case up: what is called, and what is compared with the reference."""
+    """Set the case up: what is called, and what is held against the reference. Raises ``TypeError`` without one."""
     declared = benchmark.function(case)
-    return declared if isinstance(declared, Launch) else Launch(declared)
+    if isinstance(declared, Launch):
+        return declared
+    if not callable(declared):
+        raise TypeError(
+            f"{benchmark.name} returned a {type(declared).__name__} and not what is to be timed: return a function, "
+            "lambda: ..., that computes it"
+        )
+    return Launch(declared)
 
 
 def outputs_of(launch: Launch, result: object) -> object:

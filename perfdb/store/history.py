@@ -148,7 +148,7 @@ def series_history(connection: Connection, digest: str, *, limit: int | None = N
     if not found:
         raise SelectionError(f"no series has the hash {digest!r}. See them all with: perfdb list series")
     points = f"""
-        SELECT {POINT} FROM (
+        SELECT {POINT}, x.commit_id, r.branch FROM (
             SELECT x.* FROM measurements x LEFT JOIN commits co ON co.id = x.commit_id
             WHERE x.series_id = (SELECT id FROM series WHERE digest = :digest)
             ORDER BY co.position DESC NULLS FIRST, x.started_at DESC, x.run_id DESC LIMIT :limit
@@ -156,7 +156,7 @@ def series_history(connection: Connection, digest: str, *, limit: int | None = N
         ORDER BY co.position NULLS LAST, x.started_at, x.run_id
     """
     rows = _rows(connection, points, digest=digest, limit=limit)
-    line = main_line(connection, digest)
+    line = main_line(connection, rows)
     return SeriesHistory(found[0], tuple(point_of(row, line) for row in rows))
 
 

@@ -1,12 +1,12 @@
 """Lineage: which measured commits are ancestors of which, by first parents."""
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, text
+from sqlalchemy import Connection, RowMapping, text
 
-from perfdb.domain.commit import Line
+from perfdb.domain.commit import CodeState, Line
+from perfdb.domain.run import RunState
 
 #: Segmentation looks no further back, in results; a commit may have several.
 LONGEST_LINE = 2000
@@ -35,27 +35,27 @@ def line_to(connection: Connection, commit: int | None) -> Line:
     return Line(frozenset(row.sha for row in rows), min(positions, default=None))
 
 
-def main_line(connection: Connection, series: str) -> Line:
-    """The line of a series' main branch (of every branch, where none is called so), up to its newest commit.
+def main_line(connection: Connection, results: Sequence[RowMapping]) -> Line:
+    """The line of the main branch (of every branch, where none is called so) of a series' results, up to its newest.
 
     That is the commit of the newest result or, where that one arrived late, the furthest measured one that follows it.
     """
-    query = """
-        SELECT x.commit_id AS id, co.sha, co.position, x.started_at, r.branch = ANY(:main) AS is_main
-        FROM measurements x JOIN runs r ON r.id = x.run_id JOIN commits co ON co.id = x.commit_id
-        WHERE x.series_id = (SELECT id FROM series WHERE digest = :series)
-          AND r.state = 'complete' AND r.code_state = 'committed' AND co.position IS NOT NULL
-    """
-    rows = connection.execute(text(query), {"series": series, "main": list(MAIN)}).all()
-    measured = [row for row in rows if row.is_main] or list(rows)
+    placed = [
+        row
+        for row in results
+        if row["position"] is not None
+        and row["state"] == RunState.COMPLETE
+        and row["code_state"] == CodeState.COMMITTED
+    ]
+    measured = [row for row in placed if row["branch"] in MAIN] or placed
     if not measured:
         return line_to(connection, None)
-    newest = max(measured, key=lambda row: row.started_at)
+    newest = max(measured, key=lambda row: row["started_at"])
     for commit in _further(measured, newest):
         line = line_to(connection, commit)
-        if line.holds(newest.sha, newest.position):
+        if line.holds(newest["sha"], newest["position"]):
             return line
-    return line_to(connection, newest.id)
+    return line_to(connection, newest["commit_id"])
 
 
 def line_through(connection: Connection, run_id: str, later: Sequence[str]) -> Line | None:
@@ -74,7 +74,7 @@ def line_through(connection: Connection, run_id: str, later: Sequence[str]) -> L
     return None
 
 
-def _further(measured: list[Row[Any]], newest: Row[Any]) -> list[int]:
+def _further(measured: Sequence[RowMapping], newest: RowMapping) -> list[int]:
     """Ids of commits at higher positions, the highest first."""
-    beyond = {row.id: row.position for row in measured if row.position > newest.position}
+    beyond = {row["commit_id"]: row["position"] for row in measured if row["position"] > newest["position"]}
     return sorted(beyond, key=lambda commit: -beyond[commit])[:CANDIDATES]

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy import Engine
 
+from perfdb.errors import StoreError
 from perfdb.settings import Settings
 from perfdb.store.embedded import EmbeddedServer
 from perfdb.store.engine import address, explained, open_engine
+from perfdb.store.folders import NEEDED_BYTES, free_bytes
 from perfdb.store.migrations import check_migrated
 from perfdb.store.migrations import migrate as bring_up_to_date
 
@@ -43,8 +46,23 @@ def database_url(settings: Settings) -> Iterator[str]:
     if settings.database_url:
         yield settings.database_url
     else:
-        with embedded_server(settings).use() as url:
+        with roomy(settings.home), embedded_server(settings).use() as url:
             yield url
+
+
+@contextmanager
+def roomy(home: Path) -> Iterator[None]:
+    """Say that the disk is full when the server fails for it: a crashed one only loses its connections."""
+    try:
+        yield
+    except (StoreError, OSError) as error:
+        free = free_bytes(home)
+        if free >= NEEDED_BYTES:
+            raise
+        raise StoreError(
+            f"the disk that holds {home} is full ({free / 2**20:.0f} MiB left), so its PostgreSQL cannot go on; "
+            "nothing that was stored is lost: free space there, then repeat the command"
+        ) from error
 
 
 def embedded_server(settings: Settings) -> EmbeddedServer:

@@ -28,9 +28,10 @@ RunMaker = Callable[..., Run]
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """With PERFDB_NO_SKIP, as in CI, a skip is a failure; only what needs a GPU may skip."""
+    """With PERFDB_NO_SKIP, as in CI, a skip is a failure; only what needs a GPU, or the right to mount, may skip."""
     report = yield
-    if os.environ.get("PERFDB_NO_SKIP") and report.skipped and not item.get_closest_marker("gpu"):  # type: ignore[attr-defined]
+    may_skip = item.get_closest_marker("gpu") or item.get_closest_marker("mount")
+    if os.environ.get("PERFDB_NO_SKIP") and report.skipped and not may_skip:  # type: ignore[attr-defined]
         report.outcome = "failed"  # type: ignore[attr-defined]
         report.longrepr = f"skipped where nothing may skip: {report.longrepr}"  # type: ignore[attr-defined]
     return report

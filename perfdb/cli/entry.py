@@ -1,6 +1,7 @@
 """Entry: the ``perfdb`` command. Verbs are loaded when they are needed; other packages add theirs by entry points."""
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -81,6 +82,9 @@ PASS_THROUGH = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 def main() -> NoReturn:
     """Run the command line and exit: 0 fine, 1 an error a person can fix, 2 usage, 3 what --fail-on asked for."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a sign that the terminal cannot show is no reason to fail
     sys.exit(exit_code(sys.argv[1:]))
 
 

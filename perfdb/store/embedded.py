@@ -35,8 +35,10 @@ UNQUOTED = ('"', "$", "`", "\\")
 START_ATTEMPTS = 20
 #: Of replaying what was written before a crash; a gigabyte of it takes half a minute.
 RECOVERY_S = 300.0
-#: How PostgreSQL refuses one connection too many.
-FULL = "too many clients already"
+#: Of writing what is only in memory, before the server is stopped without.
+STOP_S = 30
+#: How PostgreSQL refuses one connection too many, and any while it stops.
+FULL, STOPPING = "too many clients already", "the database system is shutting down"
 SECONDS_BETWEEN_ATTEMPTS = 0.5
 
 
@@ -87,20 +89,28 @@ class EmbeddedServer:
 
     def is_running(self) -> bool:
         """Whether it answers a real connection, be it that it is full: a pid file proves nothing."""
-        if not self._state_file.exists():
-            return False
-        try:
-            with psycopg.connect(self._conninfo("postgres"), connect_timeout=3):
-                return True
-        except psycopg.OperationalError as error:
-            return FULL in str(error)
+        return self._refusal() is None
 
     def stop(self) -> bool:
-        """Stop the server whoever uses it; False when it was not running."""
+        """Stop the server whoever uses it; False when it was not running.
+
+        One that takes no connection, for it recovers from a crash, is stopped at once and recovers at its next start:
+        PostgreSQL 18 was seen to wait forever when it is asked for a fast stop while it recovers.
+        """
         if not (self.data / "postmaster.pid").exists():
             return False
-        stopped = self._pg_ctl("stop", "-m", "fast", "-w", "-t", "30")
-        return stopped.returncode == 0
+        modes = ("fast", "immediate") if self.is_running() else ("immediate",)
+        return any(self._pg_ctl("stop", "-m", mode, "-w", "-t", str(STOP_S)).returncode == 0 for mode in modes)
+
+    def _refusal(self) -> str | None:
+        """Why it takes no connection; None when it does, or only has too many."""
+        if not self._state_file.exists():
+            return "it was never started"
+        try:
+            with psycopg.connect(self._conninfo("postgres"), connect_timeout=3):
+                return None
+        except psycopg.OperationalError as error:
+            return None if FULL in str(error) else str(error)
 
     @property
     def _state_file(self) -> Path:
@@ -179,14 +189,17 @@ class EmbeddedServer:
 
     def _start(self) -> None:
         """Start the server, or wait for one that a killed process left starting, recovering or stopping."""
-        attempts, deadline = 0, time.monotonic() + RECOVERY_S
-        while attempts < START_ATTEMPTS and time.monotonic() < deadline:
+        attempts, began = 0, time.monotonic()
+        while attempts < START_ATTEMPTS and time.monotonic() < began + RECOVERY_S:
             if not self._has_postmaster():
                 attempts += 1
                 self._write_configuration()
                 self._pg_ctl("start", "-w", "-t", "60", "-l", str(self.log))
-            if self.is_running():
+            refusal = self._refusal()
+            if refusal is None:
                 return
+            if STOPPING in refusal and time.monotonic() > began + STOP_S:
+                self.stop()
             time.sleep(SECONDS_BETWEEN_ATTEMPTS)
         raise EmbeddedError(f"PostgreSQL does not start: {self._why()}; its log is {self.log}")
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
+from psycopg.errors import DiskFull
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, ProgrammingError
 
@@ -82,18 +83,28 @@ def check_version(connection: Connection, server: str) -> None:
 
 @contextmanager
 def explained(server: str) -> Iterator[None]:
-    """Turn a lost or refused connection into one sentence."""
+    """Turn a lost or refused connection, or a full disk, into one sentence."""
     try:
         yield
     except (OperationalError, psycopg.OperationalError) as error:  # the latter from COPY, which SQLAlchemy never sees
-        raise StoreError(
-            f"the database at {server} cannot be used: {_first_line(error)}; check that it runs and that "
-            "PERFDB_DATABASE_URL is right, then repeat the command"
-        ) from error
+        raise _unusable(server, error) from error
     except DBAPIError as error:
         if not error.connection_invalidated:
             raise
         raise StoreError(f"the connection to the database at {server} was lost; repeat the command") from error
+
+
+def _unusable(server: str, error: OperationalError | psycopg.OperationalError) -> StoreError:
+    said = error.orig if isinstance(error, OperationalError) else error
+    if isinstance(said, DiskFull):
+        return StoreError(
+            f"the disk of the database at {server} is full: {_first_line(error)}; free space there, then repeat the "
+            "command: what was stored before is kept"
+        )
+    return StoreError(
+        f"the database at {server} cannot be used: {_first_line(error)}; check that it runs and that "
+        "PERFDB_DATABASE_URL is right, then repeat the command"
+    )
 
 
 def _first_line(error: OperationalError | psycopg.OperationalError) -> str:

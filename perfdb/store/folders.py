@@ -1,8 +1,11 @@
-"""Folders: their size, their removal, and their names made durable."""
+"""Folders: their size, their removal, their names made durable, and the room that is left for them."""
 
 import os
 import shutil
 from pathlib import Path
+
+#: PostgreSQL stops when it cannot make the next 16 MiB of its log, and needs some of them.
+NEEDED_BYTES = 64 * 2**20
 
 
 def persist_names(folder: Path) -> None:
@@ -31,3 +34,9 @@ def size_of(path: Path) -> int:
         except OSError:
             continue
     return total
+
+
+def free_bytes(folder: Path) -> int:
+    """What is left on the disk of a folder, or of the nearest one above it that exists."""
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    return shutil.disk_usage(existing).free

@@ -1,6 +1,9 @@
 """Spool files: what was written is read, and what is broken loses only itself."""
 
 import json
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
@@ -16,7 +19,7 @@ from perfdb.domain.hardware import GpuUnit, Hardware, Machine
 from perfdb.domain.metric import LATENCY
 from perfdb.domain.run import CaseResult, Protocol, Reading, Run, RunHeader, RunState
 from perfdb.errors import SpoolError
-from perfdb.spool import MAX_LINE_BYTES, SpoolWriter, read_spool
+from perfdb.spool import MAX_LINE_BYTES, SpoolFile, SpoolWriter, read_spool
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 COMMIT = Commit("a" * 40, ("b" * 40,), 7, NOON, "make it ☃ faster")
@@ -152,6 +155,35 @@ def test_an_existing_run_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(SpoolError, match="File exists"):
         SpoolWriter(tmp_path, HEADER)
     assert path.read_bytes() == before
+
+
+@contextmanager
+def room(room_bytes: int) -> Iterator[None]:
+    """Files may grow to so many bytes, as on a disk that fills up: the write that reaches it is cut short."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_line_that_did_not_fit_is_said_and_leaves_no_half_of_it(tmp_path: Path) -> None:
+    with SpoolWriter(tmp_path, HEADER) as spool:
+        spool.add(MEASURED)
+        whole = spool.path.read_bytes()
+        with room(len(whole) + 20), pytest.raises(SpoolError, match=r"cannot write .*; free space or fix the rights"):
+            spool.add(FAILED)
+        assert spool.path.read_bytes() == whole
+        spool.add(FAILED)
+        spool.close_run(NOON)
+    assert read_spool(spool.path) == SpoolFile(spool.path, Run(HEADER, (MEASURED, FAILED), NOON))
+
+
+def test_a_run_line_that_did_not_fit_leaves_no_file(tmp_path: Path) -> None:
+    with room(20), pytest.raises(SpoolError, match=r"cannot write .*; free space"):
+        SpoolWriter(tmp_path, HEADER)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -158,9 +158,21 @@ def test_a_closed_terminal_stops_it_too(up: Starter, home: Path) -> None:
     assert not EmbeddedServer(home).is_running()
 
 
-def test_down_stops_it(up: Starter, home: Path, folder: Path) -> None:
+def test_dead_proxies_and_an_unknown_zone_do_not_keep_the_dashboard_from_its_health_check(
+    up: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("TZ", "garbage")
     first = up("--no-measure")
     first.wait_for("perfdb is at")
+    assert first.stop() == 0
+
+
+@pytest.mark.parametrize("words", ["database:", "perfdb is at"])
+def test_down_stops_it_whether_it_starts_or_serves(up: Starter, home: Path, folder: Path, words: str) -> None:
+    first = up("--no-measure")
+    first.wait_for(words)
     done = subprocess.run(
         [sys.executable, "-P", "-m", "perfdb", "down"],
         cwd=folder,
@@ -170,7 +182,20 @@ def test_down_stops_it(up: Starter, home: Path, folder: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith("stopped: perfdb up")
-    assert first.process.wait(timeout=30) == 0
+    assert first.process.wait(timeout=30) == (130 if words == "database:" else 0)
+    assert not EmbeddedServer(home).is_running()
+
+
+def test_two_at_once_in_a_fresh_folder_have_one_dashboard(up: Starter, home: Path) -> None:
+    both = [up("--no-measure"), up("--no-measure")]
+    seen = [each.wait_for("perfdb is") for each in both]
+    (address,) = (line.split()[3] for line in seen if line.startswith("perfdb is at"))
+    (other,) = (each for each, line in zip(both, seen, strict=True) if "perfdb is already up: " in line)
+    assert other.process.wait(timeout=30) == 0
+    assert answers(address)
+    both.remove(other)
+    assert both[0].stop() == 0
+    assert not EmbeddedServer(home).is_running()
 
 
 def test_killed_outright_it_leaves_nothing_that_the_next_one_cannot_mend(up: Starter, home: Path) -> None:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -33,6 +34,10 @@ def rows(url: str) -> int:
 def fill(url: str) -> None:
     with connect(url) as connection:
         connection.execute("CREATE TABLE kept AS SELECT generate_series(1, 10000) AS n")
+
+
+def server_pid(home: Path) -> int:
+    return int((EmbeddedServer(home).data / "postmaster.pid").read_text().splitlines()[0])
 
 
 def test_it_runs_while_it_is_used_and_keeps_what_it_was_given(home: Path) -> None:
@@ -74,8 +79,7 @@ def test_after_kill_9_of_every_process_it_recovers_with_all_rows(home: Path) -> 
         fill(url)
         with connect(url) as connection:
             connection.execute("CHECKPOINT")
-        pid = int((EmbeddedServer(home).data / "postmaster.pid").read_text().splitlines()[0])
-        os.kill(pid, signal.SIGKILL)
+        os.kill(server_pid(home), signal.SIGKILL)
         with EmbeddedServer(home).use() as again:
             assert rows(again) == 10_000
 
@@ -94,6 +98,44 @@ def test_a_first_start_that_was_killed_leaves_nothing_in_the_way(home: Path) -> 
     with EmbeddedServer(home).use() as url:
         fill(url)
     assert not (home / "initialising").exists()
+
+
+def test_a_first_start_that_is_killed_while_it_makes_its_data_does_not_disturb_the_next(home: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from perfdb.store.embedded import EmbeddedServer\n"
+        "with EmbeddedServer(Path(sys.argv[1])).use(): pass"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(home)]) as first:
+        while not (home / "initialising" / "data" / "base").exists():
+            assert first.poll() is None
+        first.kill()
+    with EmbeddedServer(home).use() as url:
+        fill(url)
+    assert not (home / "initialising").exists()
+
+
+def test_a_server_that_does_not_answer_yet_is_waited_for(home: Path) -> None:
+    with EmbeddedServer(home).use(), ThreadPoolExecutor(1) as pool:
+        pid = server_pid(home)
+        os.kill(pid, signal.SIGSTOP)  # as one that a killed process left recovering: there, and silent
+        try:
+            started = pool.submit(lambda: ExitStack().enter_context(EmbeddedServer(home).use()))
+            assert not EmbeddedServer(home).is_running()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        fill(started.result(60))
+        assert server_pid(home) == pid
+
+
+def test_a_server_whose_backend_was_killed_is_stopped_by_its_last_user(home: Path) -> None:
+    with EmbeddedServer(home).use() as url:
+        fill(url)
+        with connect(url) as connection:
+            os.kill(connection.info.backend_pid, signal.SIGKILL)  # as the kernel does when memory runs out
+    assert not EmbeddedServer(home).is_running()
+    assert not (EmbeddedServer(home).data / "postmaster.pid").exists()
+    with EmbeddedServer(home).use() as again:
+        assert rows(again) == 10_000
 
 
 def test_a_full_server_is_said_and_left_running(home: Path) -> None:

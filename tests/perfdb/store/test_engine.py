@@ -47,6 +47,17 @@ def _copy_over_a_lost_connection(engine: Engine) -> None:
             copy.write_row(["r"])
 
 
+def test_a_full_disk_is_one_sentence_that_says_so(engine: Engine) -> None:
+    with (
+        pytest.raises(
+            StoreError, match=r"^the disk of the database at here is full: .*No space left.*; free space there"
+        ),
+        explained("here"),
+        engine.connect() as connection,
+    ):
+        connection.execute(text("COPY (SELECT generate_series(1, 100000)) TO '/dev/full'"))
+
+
 def test_a_mistake_in_our_own_sql_is_not_blamed_on_the_server(engine: Engine) -> None:
     with pytest.raises(ProgrammingError), explained("here"), engine.connect() as connection:
         connection.execute(text("SELECT nothing FROM nowhere"))

@@ -26,6 +26,7 @@ from perfdb.database import open_migrated
 from perfdb.detect import ingest_folder
 from perfdb.errors import PerfdbError
 from perfdb.settings import Settings
+from perfdb.store.binaries import CHOSEN_VARIABLE
 from perfdb.store.embedded import EmbeddedServer
 
 ROOT = Path(__file__).parents[1]
@@ -132,7 +133,11 @@ class Endurance:
     @contextmanager
     def _started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         more = (str(self.home),) if "benchmarks.victims" in arguments else ()
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PERFDB_")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("PERFDB_") or name == CHOSEN_VARIABLE
+        }
         process = subprocess.Popen(
             [sys.executable, *arguments, *more],
             cwd=ROOT,

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from statistics import median
+from uuid import uuid4
 
 from playwright.sync_api import Page, sync_playwright
 from sqlalchemy import Connection, Engine, text
@@ -63,7 +64,7 @@ MULTIPLY = (
 
 def measure(url: str) -> Iterator[Figure]:
     """The series page with 10,000 results and, as its floor, with 100."""
-    database = sibling_database(url, "benchmark_pages")
+    database = sibling_database(url, f"benchmark_pages_{uuid4().hex[:8]}")
     long, short = filled(database)
     with served(database) as address, browser() as page:
         slow, quick = (seconds_to_chart(page, f"{address}/series?series={digest}") for digest in (long, short))

@@ -1,6 +1,6 @@
 """Charts: Plotly figures from domain values; pure, so that a figure is a value that can be tested."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import plotly.graph_objects as go
 
@@ -70,10 +70,15 @@ def _dressed(figure: go.Figure, drawn: Plot, look: Look) -> go.Figure:
     figure.update_yaxes(title=value_title(drawn.series, drawn.unit), gridcolor=look.palette.grid, zeroline=False)
     figure.update_xaxes(showgrid=False, zeroline=False, **_x_axis(drawn, look))
     if drawn.software:
-        figure.update_layout(yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True})
-        for place, _ in drawn.software:
-            figure.add_vline(x=place, line={"color": look.palette.environment, "width": 1, "dash": "dot"})
+        draw_software_lines(figure, [place for place, _ in drawn.software], look)
     return figure
+
+
+def draw_software_lines(figure: go.Figure, places: Iterable[object], look: Look) -> None:
+    """A line down from each mark of ``software_marks``, and the axis that these stand on."""
+    figure.update_layout(yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True})
+    for place in places:
+        figure.add_vline(x=place, line={"color": look.palette.environment, "width": 1, "dash": "dot"})
 
 
 def _x_axis(drawn: Plot, look: Look) -> dict[str, object]:

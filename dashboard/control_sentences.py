@@ -6,6 +6,7 @@ from datetime import tzinfo
 from perfdb.domain.environment import Environment
 from perfdb.domain.machine_record import Control, ControlResult
 from perfdb.reports.formatting import counted, day
+from perfdb.reports.sentences import fact_changes
 
 SAME_SOFTWARE = "on the same software as the result before it: suspect the machine"
 
@@ -40,8 +41,7 @@ def software_words(onset: ControlResult, environments: Mapping[str, Environment]
     before, after = environments.get(onset.before), environments.get(onset.environment)
     if before is None or after is None:
         return "on other software than the result before it"
-    changes = before.changes_to(after).items()
-    return "with " + ", ".join(f"{name} {old or 'none'} → {new or 'none'}" for name, (old, new) in changes)
+    return "with " + ", ".join(fact_changes(before.changes_to(after)))
 
 
 def _onset(control: Control) -> ControlResult:

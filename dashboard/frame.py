@@ -51,6 +51,11 @@ def write(*parts: str) -> None:
     st.html(Html("".join(markup(part) for part in parts)))
 
 
+def offer_file(label: str, content: Callable[[], str], name: str, mime: str) -> None:
+    """A button that gives a file, made when it is asked for."""
+    st.download_button(label, data=content, file_name=name, mime=mime, on_click="ignore", width="stretch")
+
+
 def _variables(colours: Palette) -> str:
     is_dark = colours is DARK
     named = {

@@ -7,10 +7,15 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from dashboard.charts import DASHES, layout
+from dashboard import traces
+from dashboard.charts import DASHES, draw_software_lines, layout
 from dashboard.traces import Look
 from perfdb.domain.machine_record import EnvironmentSpan, NoisePoint
 from perfdb.reports.formatting import NOTHING, counted, moment, percent
+from perfdb.reports.sentences import fact_changes
+
+#: Changed facts that a hover tells.
+FACTS_TOLD = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +33,7 @@ def software_marks(spans: Sequence[EnvironmentSpan]) -> list[SoftwareMark]:
 
 def changed_facts(before: EnvironmentSpan, span: EnvironmentSpan) -> tuple[str, ...]:
     """``torch 2.11.0 → 2.13.0``, a fact each."""
-    facts = before.environment.changes_to(span.environment)
-    return tuple(f"{name} {old or 'none'} → {new or 'none'}" for name, (old, new) in facts.items())
+    return tuple(fact_changes(before.environment.changes_to(span.environment)))
 
 
 def predecessor(spans: Sequence[EnvironmentSpan], span: EnvironmentSpan) -> EnvironmentSpan | None:
@@ -114,22 +118,9 @@ def _mark_software(figure: go.Figure, software: Sequence[SoftwareMark], look: Lo
     if not software:
         return
     places = [_local(mark.when, look) for mark in software]
-    figure.add_trace(
-        go.Scatter(
-            x=places,
-            y=[1.0] * len(places),
-            yaxis="y2",
-            mode="markers",
-            marker={"symbol": "square", "size": 9, "color": look.palette.environment},
-            cliponaxis=False,
-            customdata=["<br>".join(("<b>software changed</b>", *map(escape, mark.words[:8]))) for mark in software],
-            hovertemplate="%{customdata}<extra></extra>",
-            name="software changed",
-        )
-    )
-    figure.update_layout(yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True})
-    for place in places:
-        figure.add_vline(x=place, line={"color": look.palette.environment, "width": 1, "dash": "dot"})
+    words = ["<br>".join(map(escape, mark.words[:FACTS_TOLD])) for mark in software]
+    figure.add_trace(traces.software_marks(places, words, look))
+    draw_software_lines(figure, places, look)
 
 
 def _local(when: datetime, look: Look) -> datetime:

@@ -6,7 +6,7 @@ from dashboard.control_sentences import controls_sentence, moved, software_words
 from dashboard.machine_charts import changed_facts, predecessor
 from dashboard.machine_picker import SHORT
 from dashboard.markup import Column, Html, block, definitions, joined, link, span, table
-from dashboard.pieces import GLYPHS, pill
+from dashboard.pieces import GLYPHS, verdict_pill
 from dashboard.sentences import direction, verdict_words
 from dashboard.timeline import verdict_mark
 from dashboard.traces import Look
@@ -86,7 +86,7 @@ def _control_row(control: Control, known: Mapping[str, Environment], look: Look,
     said = verdict_words(newest.verdict, series)
     return [
         joined([link(series.label, "series", series=series.digest), span(what, "stack muted")]),
-        joined([span(pill(newest.verdict), "", said), span(day(newest.started_at, look.zone), "subject")]),
+        joined([span(verdict_pill(newest.verdict), "", said), span(day(newest.started_at, look.zone), "subject")]),
         percent(newest.verdict.delta),
         f"{len(control.flagged)} of {control.results}",
         _largest(control, known, look),

@@ -53,12 +53,7 @@ def verdict_cell(verdicts: Mapping[VerdictKind, int]) -> Html:
     return joined(parts, " · ") if parts else span("not judged", "muted")
 
 
-def verdict_pill(point: Point) -> Html:
-    """The verdict in force on one point."""
-    return pill(point.verdict)
-
-
-def pill(verdict: Verdict | None) -> Html:
+def verdict_pill(verdict: Verdict | None) -> Html:
     """A verdict in a word."""
     if verdict is None:
         return span("not judged", "muted")

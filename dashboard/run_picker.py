@@ -7,6 +7,9 @@ from perfdb.domain.choice import RunChoice
 from perfdb.domain.history import RunSummary
 from perfdb.reports.formatting import moment
 
+#: Newest runs that a list holds; any other is reached by its id.
+OFFERED = 200
+
 
 def run_label(run: RunChoice, where: tzinfo) -> str:
     """``1 Mar 2026, 12:00 · smoke · 0123456789 · main · host``."""

@@ -16,6 +16,7 @@ from perfdb.analysis.noise import logs
 from perfdb.domain.environment import Environment
 from perfdb.domain.history import Point
 from perfdb.domain.verdict import Verdict, VerdictKind
+from perfdb.reports.sentences import fact_changes
 
 #: Points drawn before the server thins a line: more cost a browser more than they show.
 DRAWN = 1500
@@ -49,7 +50,7 @@ class EnvironmentChange:
     @property
     def label(self) -> str:
         """``torch 2.11 → 2.13, python 3.11 → 3.12``."""
-        return ", ".join(f"{name} {old or 'none'} → {new or 'none'}" for name, (old, new) in self.facts.items())
+        return ", ".join(fact_changes(self.facts))
 
 
 @dataclass(frozen=True, slots=True)

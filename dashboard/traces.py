@@ -174,19 +174,22 @@ def environment_marks(drawn: Plot, look: Look) -> list[BaseTraceType]:
     """Where the software changed: a mark on the upper edge whose hover says what changed."""
     if not drawn.software:
         return []
-    return [
-        go.Scatter(
-            x=[place for place, _ in drawn.software],
-            y=[1.0] * len(drawn.software),
-            yaxis="y2",
-            mode="markers",
-            marker={"symbol": "square", "size": 9, "color": look.palette.environment},
-            cliponaxis=False,
-            customdata=[f"<b>software changed</b><br>{_wrapped(change)}" for _, change in drawn.software],
-            hovertemplate="%{customdata}<extra></extra>",
-            name="software changed",
-        )
-    ]
+    return [software_marks([place for place, _ in drawn.software], [_wrapped(c) for _, c in drawn.software], look)]
+
+
+def software_marks(places: Sequence[object], words: Sequence[str], look: Look) -> BaseTraceType:
+    """A mark a place on the upper edge, on an axis of its own; its hover reads the words."""
+    return go.Scatter(
+        x=list(places),
+        y=[1.0] * len(places),
+        yaxis="y2",
+        mode="markers",
+        marker={"symbol": "square", "size": 9, "color": look.palette.environment},
+        cliponaxis=False,
+        customdata=[f"<b>software changed</b><br>{said}" for said in words],
+        hovertemplate="%{customdata}<extra></extra>",
+        name="software changed",
+    )
 
 
 def hover(point: Point, series: Series, unit: Scale, where: tzinfo) -> str:

@@ -169,8 +169,7 @@ def compare_runs(connection: Connection, base: str, head: str, *, repository: st
 
 def _delta(base: RunMeasurement, head: RunMeasurement, past: Iterable[Sequence[float]]) -> Delta:
     """One series of two runs, with what its history says about its noise."""
-    known = [noise for noise in (_known_noise(head.point), _known_noise(base.point)) if noise is not None]
-    noise = known[0] if known else None
+    noise = next((noise for noise in map(_known_noise, (head.point, base.point)) if noise is not None), None)
     return Delta(
         head.series, base.point, head.point, compare_points(head.series, base.point, head.point, prior_of(past), noise)
     )

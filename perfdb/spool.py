@@ -20,6 +20,7 @@ import msgspec
 from perfdb.decoder import NewerVersionError, decode_line
 from perfdb.domain.metric import Metric
 from perfdb.domain.run import CaseResult, Run, RunHeader
+from perfdb.domain.text import printable
 from perfdb.errors import SpoolError
 from perfdb.record import RECORD_VERSION, Record, encode_header, encode_result, encode_time
 
@@ -230,7 +231,7 @@ def _contradiction(result: CaseResult, metrics: dict[tuple[str, str], Metric]) -
         known = metrics.setdefault((result.benchmark, metric.name), metric)
         if known is not metric and known != metric:  # the decoder makes equal ones once
             said, before = (f"{m.unit!r:.40} ({m.better} is better)" for m in (metric, known))
-            return _printable(f"says {metric.name!r:.60} in {said}, a line before it in {before}")
+            return printable(f"says {metric.name!r:.60} in {said}, a line before it in {before}"[:LONGEST_REASON])
     return ""
 
 
@@ -247,11 +248,7 @@ def _reason(line: bytes, error: Exception) -> str:
         said = f"does not fit at {where.strip('`$.') or 'its start'}: {said[0].lower()}{said[1:]}".replace("`", "")
     elif isinstance(error, msgspec.DecodeError):
         said = f"is not JSON: {said.removeprefix('JSON is malformed: ').lower()}"
-    return _printable(said)
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in text[:LONGEST_REASON])
+    return printable(said[:LONGEST_REASON])
 
 
 def _unwritable(path: Path, error: OSError) -> SpoolError:

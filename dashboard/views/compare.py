@@ -1,15 +1,15 @@
 """Compare: HEAD against BASE, any two runs, commits or branches: what changed, what one side lacks, and the samples."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from dashboard import cached, charts, frame, sentences
 from dashboard.distribution_chart import Samples, distribution_figure
 from dashboard.markup import Column, Html, block, definitions, empty, heading, joined, link, span, table, tiles, title
-from dashboard.pieces import GLYPHS, commit_cell
-from dashboard.run_picker import offered
-from dashboard.timeline import Mark
+from dashboard.pieces import commit_cell, verdict_pill
+from dashboard.run_picker import OFFERED, offered
 from dashboard.traces import Look
 from perfdb.domain.comparison import Comparison, Delta
 from perfdb.domain.history import Point, RunSummary, Series
@@ -19,18 +19,10 @@ from perfdb.reports.formatting import NOTHING, counted, exact, interval, moment,
 from perfdb.reports.markdown import comparison_markdown
 from perfdb.reports.sentences import headline, reason_of
 
-#: Runs offered in the pickers; any other is reached by its id.
-OFFERED = 200
 #: Rows drawn before all are asked for: a browser lays out some hundred at once.
 ROWS = 100
 SIDES = {"base": "latest~1", "head": "latest"}
 HELP = "A run, a branch (its newest run), or type a commit, a run id, latest or latest~N."
-MARKS = {
-    VerdictKind.REGRESSION: Mark.WORSE,
-    VerdictKind.IMPROVEMENT: Mark.BETTER,
-    VerdictKind.UNDECIDED: Mark.PLAIN,
-    VerdictKind.OK: Mark.PLAIN,
-}
 DELTAS = (
     Column("Series"),
     Column("Provider", is_extra=True),
@@ -143,22 +135,13 @@ def _table(comparison: Comparison) -> None:
     with name:
         frame.write(heading("Series of both runs", "by evidence: what changed first, then what is undecided"))
     file_name = f"compare-{comparison.base.run_id[:8]}-{comparison.head.run_id[:8]}"
-    as_csv.download_button(
-        "Download CSV",
-        data=lambda: comparison_csv(comparison),
-        file_name=f"{file_name}.csv",
-        mime="text/csv",
-        on_click="ignore",
-        width="stretch",
+    files = (
+        (as_csv, "Download CSV", partial(comparison_csv, comparison), "csv", "text/csv"),
+        (as_markdown, "Download Markdown", partial(comparison_markdown, comparison), "md", "text/markdown"),
     )
-    as_markdown.download_button(
-        "Download Markdown",
-        data=lambda: comparison_markdown(comparison),
-        file_name=f"{file_name}.md",
-        mime="text/markdown",
-        on_click="ignore",
-        width="stretch",
-    )
+    for column, label, content, suffix, mime in files:
+        with column:
+            frame.offer_file(label, content, f"{file_name}.{suffix}", mime)
     if not comparison.deltas:
         frame.write(empty("The two runs share no series", "What each of them measured stands below."))
         return
@@ -173,7 +156,6 @@ def _table(comparison: Comparison) -> None:
 
 def _row(comparison: Comparison, delta: Delta) -> list[str]:
     series, verdict, unit = delta.series, delta.verdict, delta.series.metric.unit
-    kind = MARKS[verdict.kind]
     said = sentences.verdict_words(verdict, series)
     why = span(reason_of(verdict), "subject") if verdict.kind is VerdictKind.UNDECIDED else ""
     control = span("control", "pill", "frozen code that no commit should move") if series.is_control else ""
@@ -188,7 +170,7 @@ def _row(comparison: Comparison, delta: Delta) -> list[str]:
         interval(verdict.low, verdict.high),
         percent(verdict.floor, signed=False),
         percent(verdict.smallest_detectable, signed=False),
-        joined([span(f"{GLYPHS[kind]} {verdict.kind.value}".strip(), f"pill {kind.value}", said), why]),
+        joined([span(verdict_pill(verdict), "", said), why]),
         link("show", "compare", **runs, row=series.digest),
     ]
 

@@ -7,7 +7,7 @@ import streamlit as st
 from dashboard import cached, frame, sentences
 from dashboard.markup import Column, Html, block, definitions, empty, heading, joined, link, span, table, tiles, title
 from dashboard.pieces import commit_cell, outcome_pill, verdict_cell, verdict_pill
-from dashboard.run_picker import choice_of, run_label
+from dashboard.run_picker import OFFERED, choice_of, run_label
 from dashboard.timeline import Mark, mark
 from dashboard.traces import Look
 from perfdb.domain.case import Outcome
@@ -15,8 +15,6 @@ from perfdb.domain.choice import RunChoice
 from perfdb.domain.history import CaseOutcome, RunMeasurement, RunSummary
 from perfdb.reports.formatting import NOTHING, counted, duration, exact, interval, moment, percent, quantity
 
-#: Runs offered in the picker; any other is reached by its address.
-OFFERED = 200
 MEASUREMENTS = (
     Column("Series"),
     Column("Provider", is_extra=True),
@@ -147,7 +145,7 @@ def _measurement_row(measurement: RunMeasurement) -> list[str]:
         percent(verdict.delta if verdict else None),
         interval(verdict.low, verdict.high) if verdict else NOTHING,
         percent(verdict.smallest_detectable if verdict else None, signed=False),
-        joined([span(verdict_pill(point), "", said), span(missing, "subject") if missing else ""]),
+        joined([span(verdict_pill(verdict), "", said), span(missing, "subject") if missing else ""]),
     ]
 
 

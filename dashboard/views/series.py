@@ -125,7 +125,7 @@ def _tiles(series: Series, points: Sequence[Point]) -> Html:
     level = quantity(base.level, unit) if base else NOTHING
     facts = (
         ("Newest result", quantity(newest.value, unit), newest.commit.short if newest.commit else "unversioned"),
-        ("Verdict", verdict_pill(newest), REASONS[verdict.reason] if verdict else ""),
+        ("Verdict", verdict_pill(verdict), REASONS[verdict.reason] if verdict else ""),
         ("Change", percent(verdict.delta if verdict else None), sentences.interval_words(verdict) if verdict else ""),
         ("Baseline", level, f"from {counted(base.count, 'result')}" if base else "none yet"),
         ("Noise", percent(base.noise if base else None, signed=False), "of the baseline"),
@@ -187,14 +187,9 @@ def _table(series: Series, points: Sequence[Point], look: Look) -> None:
     name, download = st.columns([4, 1], vertical_alignment="bottom")
     with name:
         frame.write(heading("Points", counted(len(points), "result")))
-    download.download_button(
-        "Download CSV",
-        data=lambda: csv_text(series, points),
-        file_name=f"{series.benchmark}-{series.digest[:8]}.csv",
-        mime="text/csv",
-        on_click="ignore",
-        width="stretch",
-    )
+    with download:
+        file_name = f"{series.benchmark}-{series.digest[:8]}.csv"
+        frame.offer_file("Download CSV", lambda: csv_text(series, points), file_name, "text/csv")
     rows, columns = points_table(series, points, look)
     st.dataframe(
         rows,

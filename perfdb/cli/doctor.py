@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -66,15 +65,18 @@ def _added() -> Iterator[Finding]:
 
 
 def _folder(home: Path) -> Finding:
-    existing = next(folder for folder in (home, *home.parents) if folder.exists())
+    from perfdb.store.folders import nearest_existing
+
+    existing = nearest_existing(home)
     if os.access(existing, os.W_OK | os.X_OK):
         return Finding("state folder", True, str(home))
     return Finding("state folder", False, f"{home} cannot be written", "name another with PERFDB_HOME")
 
 
 def _space(home: Path) -> Finding:
-    existing = next(folder for folder in (home, *home.parents) if folder.exists())
-    free = shutil.disk_usage(existing).free
+    from perfdb.store.folders import free_bytes, nearest_existing
+
+    existing, free = nearest_existing(home), free_bytes(home)
     is_ok = free >= LEAST_FREE_BYTES
     return Finding("disk space", is_ok, f"{free / 2**30:.1f} GiB free", "" if is_ok else f"free space on {existing}")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perfdb.cli.options import JsonOption, print_json
+from perfdb.domain.text import printable
 
 if TYPE_CHECKING:
     from perfdb.detect import FileReport
@@ -47,12 +48,7 @@ def lines_of(reports: "list[FileReport]") -> list[str]:
     for report in reports:
         lines.append(report.refusal or _fate(report))
         lines += [f"{report.path} line {each.line} {each.reason}; the line was left out" for each in report.rejections]
-    return [_printable(line) for line in lines]
-
-
-def _printable(line: str) -> str:
-    """A file's name may hold what moves a cursor, or bytes that are no text."""
-    return "".join(c if c.isprintable() else "?" for c in line)
+    return [printable(line) for line in lines]  # a name of a file may hold anything
 
 
 def _fate(report: "FileReport") -> str:

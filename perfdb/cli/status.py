@@ -1,6 +1,5 @@
 """``perfdb status``: what runs, where it lies, and how much there is."""
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,15 +55,14 @@ def _running(settings: "Settings") -> dict[str, Any]:
 
 def _files(settings: "Settings") -> dict[str, Any]:
     from perfdb.state_folder import log_files, parts, set_aside_runs, waiting_runs
-    from perfdb.store.folders import size_of
+    from perfdb.store.folders import free_bytes, size_of
 
     home = settings.home
-    existing = next(folder for folder in (home, *home.parents) if folder.exists())
     folders = [_sized(part.path.name, part.path, part.size_bytes) for part in parts(home) if part.path.is_dir()]
     return {
         "state_folder": str(home),
         "state_size_mib": _mib(size_of(home)),
-        "disk_free_gib": round(shutil.disk_usage(existing).free / 2**30, 1),
+        "disk_free_gib": round(free_bytes(home) / 2**30, 1),
         "folders": folders,
         "logs": [_sized(part.path.name, part.path, part.size_bytes) for part in log_files(home)],
         "spool": str(settings.spool),

@@ -4,6 +4,8 @@ import hashlib
 import json
 from dataclasses import dataclass
 
+from perfdb.domain.facts import differing
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -23,6 +25,4 @@ class Environment:
 
     def changes_to(self, other: "Environment") -> dict[str, tuple[str | None, str | None]]:
         """Facts that differ, by name, as (this, other)."""
-        mine, theirs = dict(self.facts), dict(other.facts)
-        names = sorted(mine.keys() | theirs.keys())
-        return {n: (mine.get(n), theirs.get(n)) for n in names if mine.get(n) != theirs.get(n)}
+        return differing(self.facts, other.facts)

@@ -4,6 +4,8 @@ import hashlib
 import json
 from dataclasses import dataclass
 
+from perfdb.domain.facts import differing
+
 Fact = str | int | float | bool | None
 
 
@@ -47,9 +49,7 @@ class Hardware:
 
     def changes_to(self, other: "Hardware") -> dict[str, tuple[Fact, Fact]]:
         """Facts that differ, by name, as (this, other)."""
-        mine, theirs = dict(self.facts), dict(other.facts)
-        names = sorted(mine.keys() | theirs.keys())
-        return {n: (mine.get(n), theirs.get(n)) for n in names if mine.get(n) != theirs.get(n)}
+        return differing(self.facts, other.facts)
 
     @property
     def label(self) -> str:

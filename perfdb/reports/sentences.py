@@ -1,5 +1,7 @@
 """Sentences: verdicts and outcomes in words, the same on the command line and on pages."""
 
+from collections.abc import Mapping
+
 from perfdb.domain.case import Outcome
 from perfdb.domain.comparison import Comparison
 from perfdb.domain.history import RunSummary
@@ -54,6 +56,11 @@ def headline(comparison: Comparison) -> str:
         return f"No change found in {counted(len(comparison.deltas), 'series', 'series')}{_undecided(comparison)}."
     parts = [counted(slower, "regression")] * bool(slower) + [counted(faster, "improvement")] * bool(faster)
     return f"{' and '.join(parts).capitalize()}{_undecided(comparison)}."
+
+
+def fact_changes(changes: Mapping[str, tuple[str | None, str | None]]) -> list[str]:
+    """``torch 2.11.0 → 2.13.0``, a fact each."""
+    return [f"{name} {before or 'none'} → {after or 'none'}" for name, (before, after) in changes.items()]
 
 
 def code_of(run: RunSummary) -> str:

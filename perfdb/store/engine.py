@@ -98,17 +98,16 @@ def _unusable(server: str, error: OperationalError | psycopg.OperationalError) -
     said = error.orig if isinstance(error, OperationalError) else error
     if isinstance(said, DiskFull):
         return StoreError(
-            f"the disk of the database at {server} is full: {_first_line(error)}; free space there, then repeat the "
+            f"the disk of the database at {server} is full: {_first_line(said)}; free space there, then repeat the "
             "command: what was stored before is kept"
         )
     return StoreError(
-        f"the database at {server} cannot be used: {_first_line(error)}; check that it runs and that "
+        f"the database at {server} cannot be used: {_first_line(said)}; check that it runs and that "
         "PERFDB_DATABASE_URL is right, then repeat the command"
     )
 
 
-def _first_line(error: OperationalError | psycopg.OperationalError) -> str:
-    said = error.orig if isinstance(error, OperationalError) else error
+def _first_line(said: BaseException | None) -> str:
     lines = [line.strip() for line in str(said).splitlines() if line.strip()]
     return lines[0].rstrip(".;") if lines else "no answer"
 

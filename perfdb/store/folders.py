@@ -37,6 +37,10 @@ def size_of(path: Path) -> int:
 
 
 def free_bytes(folder: Path) -> int:
-    """What is left on the disk of a folder, or of the nearest one above it that exists."""
-    existing = next(each for each in (folder, *folder.parents) if each.exists())
-    return shutil.disk_usage(existing).free
+    """What is left on the disk of a folder, be it that it is not made yet."""
+    return shutil.disk_usage(nearest_existing(folder)).free
+
+
+def nearest_existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next(each for each in (folder, *folder.parents) if each.exists())

@@ -13,7 +13,7 @@ from perfdb.domain.environment import Environment
 from perfdb.domain.history import Absence, Point, RunMeasurement, Series, SeriesHistory
 from perfdb.domain.metric import LATENCY
 from perfdb.errors import SelectionError
-from perfdb.store.lineage import line_to, main_line
+from perfdb.store.lineage import line_of_run, main_line
 from perfdb.store.rows import point_of, series_of
 from perfdb.store.schema import FLAGGED
 
@@ -171,8 +171,7 @@ def histories_of_run(
     mine = _rows(connection, f"SELECT series_id FROM {OF_RUN} x ORDER BY series_id", run_id=UUID(run_id))
     series = [row["series_id"] for row in mine]
     if line is None:
-        commit = connection.scalar(text("SELECT commit_id FROM runs WHERE id = :run_id"), {"run_id": UUID(run_id)})
-        line = line_to(connection, commit)
+        line = line_of_run(connection, run_id)
     for start in range(0, len(series), BATCH):
         yield from _histories(connection, series[start : start + BATCH], UUID(run_id), limit, line)
 
@@ -233,7 +232,7 @@ def flagged_measurements(connection: Connection, runs: Sequence[str]) -> list[Ru
         JOIN runs fr ON fr.id = f.run_id
         JOIN measurements x ON x.run_id = f.run_id AND x.series_id = f.series_id AND x.started_at = fr.started_at
         {POINT_TABLES} JOIN ({SERIES_TABLES}) ON s.id = x.series_id
-        WHERE v.is_suspect OR v.kind IN ('regression', 'improvement')
+        WHERE {FLAGGED}
         ORDER BY x.started_at DESC, s.digest
     """
     rows = _rows(connection, query, runs=[UUID(run) for run in runs])

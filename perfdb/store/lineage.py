@@ -35,6 +35,12 @@ def line_to(connection: Connection, commit: int | None) -> Line:
     return Line(frozenset(row.sha for row in rows), min(positions, default=None))
 
 
+def line_of_run(connection: Connection, run_id: str) -> Line:
+    """The line of the commit that a run measured."""
+    query = text("SELECT commit_id FROM runs WHERE id = :run_id")
+    return line_to(connection, connection.scalar(query, {"run_id": UUID(run_id)}))
+
+
 def main_line(connection: Connection, results: Sequence[RowMapping]) -> Line:
     """The line of the main branch (of every branch, where none is called so) of a series' results, up to its newest.
 

@@ -25,6 +25,7 @@ from perfdb.domain.machine_record import (
 from perfdb.domain.metric import LATENCY
 from perfdb.store.history import SERIES, SERIES_TABLES
 from perfdb.store.rows import judged_verdict_of, series_of
+from perfdb.store.schema import FLAGGED
 
 #: Judged runs of a machine on one hardware whose verdicts tell its noise now: a night may be several runs.
 NEWEST_RUNS = 5
@@ -160,7 +161,7 @@ def _control_results(connection: Connection, bounds: Mapping[str, Any]) -> dict[
         ), judged AS (
             SELECT frozen.id AS series_id, x.run_id, x.started_at, x.environment, v.kind, v.reason, v.is_suspect,
                    v.delta, v.low, v.high, v.smallest_detectable, v.floor, v.baseline_level, v.baseline_noise,
-                   v.baseline_count, v.missing, v.is_suspect OR v.kind IN ('regression', 'improvement') AS is_flagged
+                   v.baseline_count, v.missing, {FLAGGED} AS is_flagged
             FROM frozen CROSS JOIN LATERAL (
                 SELECT m.run_id, m.started_at, mine.environment FROM measurements m JOIN mine ON mine.id = m.run_id
                 WHERE m.series_id = frozen.id AND m.started_at BETWEEN :since AND :newest

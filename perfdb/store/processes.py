@@ -7,7 +7,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, text
 
-from perfdb.store.lineage import line_to
+from perfdb.store.history import OF_RUN
+from perfdb.store.lineage import line_of_run
 
 #: Runs of each suite that are looked back at: more would not make the prior's at most 8 degrees of freedom surer.
 RUNS = 30
@@ -25,10 +26,6 @@ EARLIER = """
           ELSE (co.position, r.started_at) < (this.position, this.started_at) END
     ORDER BY co.position DESC, r.started_at DESC
 """
-OF_RUN = """
-    SELECT series_id FROM measurements
-    WHERE run_id = :run_id AND started_at = (SELECT started_at FROM runs WHERE id = :run_id)
-"""
 PROCESSES = """
     SELECT s.digest, m.process_values FROM measurements m JOIN series s ON s.id = m.series_id
     WHERE m.run_id = ANY(:runs) AND m.series_id = ANY(:series) AND m.started_at BETWEEN :first AND :last
@@ -43,10 +40,9 @@ def earlier_processes(
     Only runs that may be part of its baseline count, and none of ``without``.
     """
     run = {"run_id": UUID(run_id)}
-    series = list(connection.scalars(text(OF_RUN), run))
+    series = list(connection.scalars(text(f"SELECT series_id FROM {OF_RUN} x"), run))
     candidates = connection.execute(text(EARLIER), {**run, "series": series}).all()
-    commit = connection.scalar(text("SELECT commit_id FROM runs WHERE id = :run_id"), run)
-    line = line_to(connection, commit)
+    line = line_of_run(connection, run_id)
     unwanted = {UUID(each) for each in without}
     chosen = _newest([row for row in candidates if row.id not in unwanted and line.holds(row.sha, row.position)])
     found: dict[str, list[tuple[float, ...]]] = defaultdict(list)

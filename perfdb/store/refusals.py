@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import psycopg
 from sqlalchemy.exc import DBAPIError
 
+from perfdb.domain.text import printable
 from perfdb.errors import RefusedRunError
 
 #: Classes of SQLSTATE that blame the data, not the server: data exception, integrity, program limit.
@@ -34,4 +35,4 @@ def refused(run_id: str) -> Iterator[None]:
 def _in_short(error: psycopg.Error) -> str:
     """The server's first words, without what a hostile file could write to a terminal."""
     first = (error.diag.message_primary or str(error) or "no reason given").splitlines()[0]
-    return "".join(c if c.isprintable() else "?" for c in first[:180])
+    return printable(first[:180])

@@ -23,7 +23,7 @@ from perfdb.store.contents import Contents, contents_at, refuse_difference
 from perfdb.store.dump_programs import programs_for_dump, programs_for_restore
 from perfdb.store.embedded import EmbeddedServer
 from perfdb.store.engine import open_engine, rendered, sibling_database
-from perfdb.store.folders import persist_names, remove_folder, size_of
+from perfdb.store.folders import free_bytes, persist_names, remove_folder, size_of
 
 STATE = "server.json"
 #: Databases that initdb makes.
@@ -109,7 +109,7 @@ def _plan(home: Path, cluster: Cluster, binaries: Binaries) -> Plan:
 
 def _refuse_small_disk(home: Path, cluster: Cluster) -> None:
     """The copy and the dump together are never larger than twice the old folder."""
-    needed, free = 2 * size_of(cluster.folder), shutil.disk_usage(home).free
+    needed, free = 2 * size_of(cluster.folder), free_bytes(home)
     if free < needed:
         raise EmbeddedError(
             f"the upgrade may need {needed / 2**20:,.0f} MiB beside {cluster.folder}, and {free / 2**20:,.0f} MiB are "
